@@ -1,0 +1,125 @@
+//! The folded view: letters in one case, white space runs as one space.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A text in folded form with the way back to the original's byte offsets.
+///
+/// Letters are mapped to upper and then to lower case with the mappings of Unicode (so that the Kelvin sign, the long s and the final
+/// sigma fold like their plain letters); every run of white space (property White_Space) becomes one U+0020.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    text: String,
+    /// (offset in the view, offset in the original): between two entries both advance together.
+    steps: Vec<(u32, u32)>,
+}
+
+impl Folded {
+    /// Folds `original`. Linear; the view is at most three times as long.
+    pub fn new(original: &str) -> Self {
+        let mut folded = Folded { text: String::with_capacity(original.len()), steps: Vec::new() };
+        let mut after_space = false;
+        let mut rest = original;
+        let mut at = 0;
+        while !rest.is_empty() {
+            let plain = rest.bytes().take_while(|byte| (0x21..0x7f).contains(byte)).count();
+            if plain > 0 {
+                let (run, tail) = rest.split_at(plain);
+                folded.mark(at);
+                let from = folded.text.len();
+                folded.text.push_str(run);
+                if let Some(copied) = folded.text.get_mut(from..) {
+                    copied.make_ascii_lowercase();
+                }
+                (rest, at, after_space) = (tail, at + plain, false);
+                continue;
+            }
+            let mut chars = rest.chars();
+            let Some(letter) = chars.next() else { break };
+            if !letter.is_whitespace() {
+                folded.mark(at);
+                folded.text.extend(letter.to_uppercase().flat_map(char::to_lowercase));
+                after_space = false;
+            } else if !after_space {
+                folded.mark(at);
+                folded.text.push(' ');
+                after_space = true;
+            }
+            at += letter.len_utf8();
+            rest = chars.as_str();
+        }
+        folded
+    }
+
+    /// The folded text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The byte range of `original` that the view's bytes `start..end` come from, widened to whole characters.
+    pub fn span(&self, original: &str, start: usize, end: usize) -> (usize, usize) {
+        let start = original.floor_char_boundary(self.original_offset(start));
+        (start, original.ceil_char_boundary(self.original_offset(end)).max(start))
+    }
+
+    /// Where byte `offset` of the view comes from. Inside a letter that folded to several it may point into a character.
+    fn original_offset(&self, offset: usize) -> usize {
+        let bound = bounded(offset);
+        let next = self.steps.partition_point(|&(view, _)| view <= bound);
+        next.checked_sub(1).and_then(|at| self.steps.get(at)).map_or(0, |&step| follow(step, bound))
+    }
+
+    /// Notes that the next byte of the view comes from byte `original` of the original, unless the last step already says so.
+    fn mark(&mut self, original: usize) {
+        let (view, original) = (bounded(self.text.len()), bounded(original));
+        if self.steps.last().is_none_or(|&step| follow(step, view) != original as usize) {
+            self.steps.push((view, original));
+        }
+    }
+}
+
+/// Where a view offset leads, counted on from the step before it.
+fn follow((view, original): (u32, u32), offset: u32) -> usize {
+    original.saturating_add(offset.saturating_sub(view)) as usize
+}
+
+/// Texts are far shorter than 4 GiB ([`crate::limits`]); a longer one would lose its spans, not its hits.
+fn bounded(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn fold(text: &str) -> String {
+        Folded::new(text).as_str().to_string()
+    }
+
+    #[test]
+    fn case_and_white_space_fold() {
+        assert_eq!(fold("Ignore\u{a0} \t\nALL\u{2028}Rules"), "ignore all rules");
+        assert_eq!(fold("  x  "), " x ");
+        assert_eq!(fold(""), "");
+        assert_eq!(fold("\u{212a}\u{17f}\u{3a3}\u{3c2}\u{c4}\u{df}"), "ks\u{3c3}\u{3c3}\u{e4}ss");
+        assert_eq!(fold("nul\0stays\u{1f}"), "nul\0stays\u{1f}");
+    }
+
+    #[test]
+    fn offsets_lead_back_to_the_original() {
+        let original = "A  \u{c4}\u{df}\u{a0}\u{a0}Bc";
+        let folded = Folded::new(original);
+        assert_eq!(folded.as_str(), "a \u{e4}ss bc");
+        let span = |needle: &str| {
+            let start = folded.as_str().find(needle).expect("in the view");
+            let (start, end) = folded.span(original, start, start + needle.len());
+            &original[start..end]
+        };
+        assert_eq!(span("a"), "A");
+        assert_eq!(span("a \u{e4}"), "A  \u{c4}");
+        assert_eq!(span("\u{e4}ss"), "\u{c4}\u{df}");
+        assert_eq!(span("s "), "\u{df}\u{a0}\u{a0}");
+        assert_eq!(span("bc"), "Bc");
+    }
+}

@@ -1,0 +1,1 @@
+//! Placeholder until the first real commit of this crate.
