@@ -8,3 +8,4 @@ extern crate alloc;
 pub mod limits;
 pub mod score;
 pub mod text;
+pub mod wire;

@@ -192,8 +192,8 @@ mod tests {
     fn every_end_is_reported_once() {
         assert_eq!(ends(b"xabab abb"), [3, 5, 8]);
         assert_eq!(ends(b"ab"), [2]);
-        assert_eq!(ends(b"ba"), []);
-        assert_eq!(ends(b""), []);
+        assert!(ends(b"ba").is_empty());
+        assert!(ends(b"").is_empty());
     }
 
     #[test]

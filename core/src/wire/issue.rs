@@ -1,0 +1,139 @@
+//! Issues: what was odd in an input, and what that means for the verdict.
+
+use alloc::vec::Vec;
+
+use crate::limits::MAX_ISSUES;
+
+/// What an issue does to the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// It is counted, nothing else.
+    Note,
+    /// The verdict is at least `flag`.
+    Flag,
+    /// Readers disagree about such a body, so what was scanned may not be what the provider reads: the verdict on AI traffic is `block`.
+    Refuse,
+}
+
+macro_rules! issues {
+    ($($(#[doc = $doc:literal])+ $kind:ident = $name:literal, $effect:ident;)+) => {
+        /// A kind of issue.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum IssueKind {
+            $($(#[doc = $doc])+ $kind,)+
+        }
+
+        impl IssueKind {
+            /// Every kind, in the order of the declaration.
+            pub const ALL: &'static [IssueKind] = &[$(IssueKind::$kind),+];
+
+            /// Its name in reports, metrics and logs.
+            pub const fn name(self) -> &'static str {
+                match self { $(IssueKind::$kind => $name),+ }
+            }
+
+            /// The rule id that a refusal for it carries.
+            pub const fn rule(self) -> &'static str {
+                match self { $(IssueKind::$kind => concat!("wire.", $name)),+ }
+            }
+
+            /// What it does to the verdict.
+            pub const fn effect(self) -> Effect {
+                match self { $(IssueKind::$kind => Effect::$effect),+ }
+            }
+
+            /// What it is, for the generated documentation.
+            pub const fn describe(self) -> &'static str {
+                match self { $(IssueKind::$kind => concat!($($doc),+)),+ }
+            }
+        }
+    };
+}
+
+issues! {
+    /// The body is larger than `max_body_bytes` and was not read.
+    Oversize = "oversize", Refuse;
+    /// The body has a `content-encoding` that is not read.
+    ContentEncoding = "content_encoding", Refuse;
+    /// The body is UTF-16 or UTF-32, which lenient servers read.
+    WideEncoding = "wide_encoding", Refuse;
+    /// The body is not valid UTF-8; the bad bytes were read as U+FFFD.
+    InvalidUtf8 = "invalid_utf8", Refuse;
+    /// The body is not JSON from the given byte on; what stood before it was read.
+    Syntax = "syntax", Refuse;
+    /// The body ends inside a value.
+    Truncated = "truncated", Refuse;
+    /// Objects and arrays are nested deeper than is read.
+    TooDeep = "too_deep", Refuse;
+    /// An object holds the same key twice.
+    DuplicateKey = "duplicate_key", Refuse;
+    /// A string holds a raw control character, which strict readers refuse and lenient ones accept.
+    ControlCharacter = "control_character", Refuse;
+    /// Bytes follow the document.
+    TrailingBytes = "trailing_bytes", Refuse;
+    /// More messages than are read.
+    TooManyMessages = "too_many_messages", Refuse;
+    /// A `\u` escape names half of a surrogate pair; it was read as U+FFFD.
+    LoneSurrogate = "lone_surrogate", Flag;
+    /// A message has no role or one that its format does not know; it was read as a user's.
+    UnknownRole = "unknown_role", Note;
+    /// The body starts with a byte order mark, which was skipped.
+    ByteOrderMark = "byte_order_mark", Note;
+    /// Image, audio, video or file data was not scanned as text.
+    MediaSkipped = "media_skipped", Note;
+    /// The body is none of the known formats; all its strings were scanned.
+    UnknownFormat = "unknown_format", Note;
+}
+
+/// Something odd in an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issue {
+    /// What it is.
+    pub kind: IssueKind,
+    /// Byte offset in the body where it was seen.
+    pub at: usize,
+}
+
+/// A list of at most [`MAX_ISSUES`] issues. Once full it keeps what decides: a later issue takes the place of one of a lesser effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Issues(Vec<Issue>);
+
+impl Issues {
+    /// Adds an issue.
+    pub fn push(&mut self, kind: IssueKind, at: usize) {
+        let issue = Issue { kind, at };
+        if self.0.len() < MAX_ISSUES {
+            self.0.push(issue);
+        } else if let Some(lesser) = self.0.iter_mut().rev().find(|held| held.kind.effect() < kind.effect()) {
+            *lesser = issue;
+        }
+    }
+
+    /// The issues as they were found.
+    pub fn as_slice(&self) -> &[Issue] {
+        &self.0
+    }
+
+    /// The first issue of the strongest effect.
+    pub fn worst(&self) -> Option<Issue> {
+        let strongest = self.0.iter().map(|issue| issue.kind.effect()).max()?;
+        self.0.iter().find(|issue| issue.kind.effect() == strongest).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_list_still_takes_what_refuses() {
+        let mut issues = Issues::default();
+        for at in 0..MAX_ISSUES + 5 {
+            issues.push(IssueKind::MediaSkipped, at);
+        }
+        assert_eq!(issues.as_slice().len(), MAX_ISSUES);
+        issues.push(IssueKind::DuplicateKey, 900);
+        assert_eq!(issues.as_slice().len(), MAX_ISSUES);
+        assert_eq!(issues.worst(), Some(Issue { kind: IssueKind::DuplicateKey, at: 900 }));
+    }
+}

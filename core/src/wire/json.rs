@@ -1,0 +1,415 @@
+//! A bounded, non-recursive JSON reader (RFC 8259) that yields tokens and notes where readers of JSON disagree.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::issue::{IssueKind, Issues};
+use crate::limits::MAX_DEPTH;
+
+/// A step through a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token<'b> {
+    /// `{` or `[`.
+    Open(Nest),
+    /// `}` or `]`.
+    Close,
+    /// The key of an object's member; its value follows.
+    Key(Text<'b>),
+    /// A string value.
+    Text(Text<'b>),
+    /// A number, `true`, `false` or `null`.
+    Scalar,
+    /// The document's value is complete.
+    End,
+}
+
+/// The two things that nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nest {
+    /// `{}`
+    Object,
+    /// `[]`
+    Array,
+}
+
+/// A string as it stands in the body, between its quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<'b> {
+    raw: &'b str,
+    escaped: bool,
+    /// Byte offset of the first byte behind the opening quote.
+    pub at: usize,
+}
+
+impl<'b> Text<'b> {
+    /// The string's value; half surrogates become U+FFFD and an issue.
+    pub fn decode(self, issues: &mut Issues) -> Cow<'b, str> {
+        if !self.escaped {
+            return Cow::Borrowed(self.raw);
+        }
+        let mut value = String::with_capacity(self.raw.len());
+        let mut rest = self.raw;
+        while let Some((plain, escape)) = rest.split_once('\\') {
+            value.push_str(plain);
+            rest = self.unescape(escape, &mut value, issues);
+        }
+        value.push_str(rest);
+        Cow::Owned(value)
+    }
+
+    /// Whether the string's value is `word`, which must be ASCII.
+    pub fn is(self, word: &str) -> bool {
+        if self.escaped { self.decode(&mut Issues::default()) == word } else { self.raw == word }
+    }
+
+    /// Takes one escape from the start of `escape` (behind its backslash) into `value` and returns what follows it.
+    fn unescape(self, escape: &'b str, value: &mut String, issues: &mut Issues) -> &'b str {
+        let mut chars = escape.chars();
+        let letter = match chars.next() {
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('u') => return self.unescape_unit(chars.as_str(), value, issues),
+            Some(itself) => itself,
+            None => return escape,
+        };
+        value.push(letter);
+        chars.as_str()
+    }
+
+    /// The same for `\u`: one unit, or two that make a pair.
+    fn unescape_unit(self, digits: &'b str, value: &mut String, issues: &mut Issues) -> &'b str {
+        let (unit, rest) = hex_unit(digits);
+        if let Some(letter) = char::from_u32(unit) {
+            value.push(letter);
+            return rest;
+        }
+        if let (0xd800..0xdc00, Some(second)) = (unit, rest.strip_prefix("\\u")) {
+            let (low, after) = hex_unit(second);
+            if let 0xdc00..0xe000 = low {
+                value.extend(char::from_u32(0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00)));
+                return after;
+            }
+        }
+        value.push(char::REPLACEMENT_CHARACTER);
+        issues.push(IssueKind::LoneSurrogate, self.at + self.raw.len() - digits.len());
+        rest
+    }
+}
+
+/// The four hex digits at the start of `text`, which the scan of the string has checked, and what follows them.
+fn hex_unit(text: &str) -> (u32, &str) {
+    let (digits, rest) = text.split_at_checked(4).unwrap_or((text, ""));
+    (u32::from_str_radix(digits, 16).unwrap_or(u32::from(char::REPLACEMENT_CHARACTER)), rest)
+}
+
+/// What may come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expect {
+    Value,
+    FirstOfArray,
+    NextOfArray,
+    FirstOfObject,
+    NextOfObject,
+    Nothing,
+    Stopped,
+}
+
+/// Reads a document token by token. It stops at the first byte that is not JSON, with an issue; tokens given before stay valid.
+pub struct Reader<'b> {
+    text: &'b str,
+    at: usize,
+    expect: Expect,
+    /// For every open nest, the outermost first: its kind, its offset, and for an object where its keys begin in `keys`.
+    open: Vec<(Nest, usize, usize)>,
+    /// Hashes of the keys of all open objects.
+    keys: Vec<u64>,
+    /// What was odd so far.
+    pub issues: Issues,
+}
+
+impl<'b> Reader<'b> {
+    /// A reader at the start of `text`.
+    pub fn new(text: &'b str, issues: Issues) -> Self {
+        Reader { text, at: 0, expect: Expect::Value, open: Vec::new(), keys: Vec::new(), issues }
+    }
+
+    /// Byte offset of the next token, or white space before it.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// The next token; `None` once the reader has stopped at an error, which it noted as an issue.
+    pub fn next(&mut self) -> Option<Token<'b>> {
+        self.skip_white_space();
+        match (self.expect, self.peek()) {
+            (Expect::Stopped, _) => None,
+            (Expect::Nothing, None) => Some(Token::End),
+            (Expect::Nothing, Some(_)) => {
+                self.issues.push(IssueKind::TrailingBytes, self.at);
+                self.at = self.text.len();
+                Some(Token::End)
+            }
+            (Expect::FirstOfArray | Expect::NextOfArray, Some(b']')) => Some(self.close()),
+            (Expect::FirstOfObject | Expect::NextOfObject, Some(b'}')) => Some(self.close()),
+            (Expect::NextOfArray, Some(b',')) => {
+                self.step_over_comma();
+                self.value()
+            }
+            (Expect::NextOfObject, Some(b',')) => {
+                self.step_over_comma();
+                self.key()
+            }
+            (Expect::FirstOfObject, _) => self.key(),
+            (Expect::Value | Expect::FirstOfArray, _) => self.value(),
+            (Expect::NextOfArray | Expect::NextOfObject, _) => self.stop(),
+        }
+    }
+
+    /// Reads over the next value, whatever it is. `None` once stopped.
+    pub fn skip_value(&mut self) -> Option<()> {
+        self.each_string(|_, _| ())
+    }
+
+    /// Reads the next value and hands over each string in it, keys included. `None` once stopped.
+    pub fn each_string(&mut self, mut found: impl FnMut(Text<'b>, &mut Issues)) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.next()? {
+                Token::Open(_) => depth += 1,
+                Token::Close => depth = depth.saturating_sub(1),
+                Token::Key(text) => {
+                    found(text, &mut self.issues);
+                    continue;
+                }
+                Token::Text(text) => found(text, &mut self.issues),
+                Token::Scalar => (),
+                Token::End => return Some(()),
+            }
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_white_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn step_over_comma(&mut self) {
+        self.at += 1;
+        self.skip_white_space();
+    }
+
+    fn stop(&mut self) -> Option<Token<'b>> {
+        let kind = if self.at < self.text.len() { IssueKind::Syntax } else { IssueKind::Truncated };
+        self.stop_with(kind)
+    }
+
+    fn stop_with(&mut self, kind: IssueKind) -> Option<Token<'b>> {
+        self.issues.push(kind, self.at);
+        self.expect = Expect::Stopped;
+        // Keys of objects that were still open count too: a duplicate before the error is what two readers may have differed on.
+        while let Some(nest) = self.open.pop() {
+            self.check_keys(nest);
+        }
+        None
+    }
+
+    fn value(&mut self) -> Option<Token<'b>> {
+        let token = match self.peek() {
+            Some(b'{') => return self.open(Nest::Object),
+            Some(b'[') => return self.open(Nest::Array),
+            Some(b'"') => Token::Text(self.string()?),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b't') => self.literal("true")?,
+            Some(b'f') => self.literal("false")?,
+            Some(b'n') => self.literal("null")?,
+            _ => return self.stop(),
+        };
+        self.after_value();
+        Some(token)
+    }
+
+    fn key(&mut self) -> Option<Token<'b>> {
+        if self.peek() != Some(b'"') {
+            return self.stop();
+        }
+        let key = self.string()?;
+        self.skip_white_space();
+        if self.peek() != Some(b':') {
+            return self.stop();
+        }
+        self.at += 1;
+        self.expect = Expect::Value;
+        self.keys.push(hash_key(&key.decode(&mut Issues::default())));
+        Some(Token::Key(key))
+    }
+
+    fn open(&mut self, nest: Nest) -> Option<Token<'b>> {
+        if self.open.len() == MAX_DEPTH {
+            return self.stop_with(IssueKind::TooDeep);
+        }
+        self.open.push((nest, self.at, self.keys.len()));
+        self.at += 1;
+        self.expect = match nest {
+            Nest::Object => Expect::FirstOfObject,
+            Nest::Array => Expect::FirstOfArray,
+        };
+        Some(Token::Open(nest))
+    }
+
+    fn close(&mut self) -> Token<'b> {
+        self.at += 1;
+        if let Some(nest) = self.open.pop() {
+            self.check_keys(nest);
+        }
+        self.after_value();
+        Token::Close
+    }
+
+    fn after_value(&mut self) {
+        self.expect = match self.open.last() {
+            None => Expect::Nothing,
+            Some((Nest::Object, ..)) => Expect::NextOfObject,
+            Some((Nest::Array, ..)) => Expect::NextOfArray,
+        };
+    }
+
+    /// Notes a key that stands twice in the object just left, and forgets its keys.
+    fn check_keys(&mut self, (nest, at, from): (Nest, usize, usize)) {
+        if nest == Nest::Array {
+            return;
+        }
+        if let Some(keys) = self.keys.get_mut(from..) {
+            keys.sort_unstable();
+            if keys.windows(2).any(|pair| pair.first() == pair.last()) {
+                self.issues.push(IssueKind::DuplicateKey, at);
+            }
+        }
+        self.keys.truncate(from);
+    }
+
+    fn literal(&mut self, word: &str) -> Option<Token<'b>> {
+        if !self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+            return self.stop();
+        }
+        self.at += word.len();
+        Some(Token::Scalar)
+    }
+
+    fn number(&mut self) -> Option<Token<'b>> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Some(Token::Scalar)
+    }
+
+    /// One digit or more.
+    fn digits(&mut self) -> Option<()> {
+        let from = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == from {
+            self.stop();
+            return None;
+        }
+        Some(())
+    }
+
+    /// The string whose opening quote is next.
+    fn string(&mut self) -> Option<Text<'b>> {
+        self.at += 1;
+        let from = self.at;
+        let mut escaped = false;
+        loop {
+            self.at += plain_length(self.text.as_bytes().get(self.at..).unwrap_or_default());
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => {
+                    self.issues.push(IssueKind::ControlCharacter, self.at);
+                    self.at += 1;
+                }
+                None => {
+                    self.stop();
+                    return None;
+                }
+            }
+        }
+        let raw = self.text.get(from..self.at).unwrap_or_default();
+        self.at += 1;
+        Some(Text { raw, escaped, at: from })
+    }
+
+    /// Checks the escape whose backslash is next.
+    fn escape(&mut self) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at + 1..).unwrap_or_default();
+        let length = match rest {
+            [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
+            [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) => 6,
+            _ => {
+                self.stop();
+                return None;
+            }
+        };
+        self.at += length;
+        Some(())
+    }
+}
+
+/// Number of bytes before the first quote, backslash or control character; eight at a time, without SIMD, so that it is as quick in every host.
+fn plain_length(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let mut length = 0;
+    let (words, tail) = bytes.as_chunks::<8>();
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        // A byte is zero in `x` exactly if its high bit is set in `(x - ONES) & !x & HIGH`, the lowest such byte surely so.
+        let zero = |x: u64| x.wrapping_sub(ONES) & !x & HIGH;
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let special = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control;
+        if special != 0 {
+            return length + special.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    length + tail.iter().take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\').count()
+}
+
+/// 64-bit FNV-1a. Two keys of one object with equal hashes are taken for equal: a chance of 2^-64, and a refusal, not a bypass.
+fn hash_key(key: &str) -> u64 {
+    key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests;
