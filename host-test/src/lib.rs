@@ -1,1 +1,8 @@
-//! Placeholder until the first real commit of this crate.
+//! Native host for Floodmark: a stateful proxy-wasm emulator, replay and inspection, real Envoy, client and upstream for tests, demo and bench.
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod client;
+pub mod envoy;
+pub mod runtime;
+pub mod upstream;

@@ -1,1 +1,29 @@
-fn main() {}
+//! The command `floodmark-host`: each subcommand is one line here and one file in `cli`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use floodmark_host::cli;
+
+/// Runs the Floodmark plugin outside a gateway.
+#[derive(Parser)]
+#[command(version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Inspect(cli::inspect::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Inspect(args) => args.run(),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("floodmark-host: {error:#}");
+        ExitCode::FAILURE
+    })
+}
