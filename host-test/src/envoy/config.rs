@@ -1,0 +1,74 @@
+//! A shipped Envoy config with only the ports and the path of the module replaced.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+
+/// What `envoy-config/*.yaml` say; each stands there exactly once.
+const LISTENER_PORT: &str = "port_value: 10000";
+const ADMIN_PORT: &str = "port_value: 9901";
+const UPSTREAM_PORT: &str = "port_value: 8000";
+const MODULE: &str = "filename: target/wasm/floodmark.wasm";
+const FILTER: &str = "- name: floodmark\n";
+
+/// The text of an Envoy config on its way to a running Envoy.
+#[derive(Clone, Debug)]
+pub struct Config {
+    text: String,
+}
+
+impl Config {
+    /// Reads `envoy-config/{name}.yaml` of this repository, sends listener and admin to free ports and the cluster to
+    /// `upstream`. Nothing else changes, so what runs is what is shipped.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a place to replace is not in it exactly once.
+    pub fn shipped(name: &str, wasm: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../envoy-config")
+            .join(format!("{name}.yaml"));
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let wasm = std::path::absolute(wasm)
+            .with_context(|| format!("cannot resolve {}", wasm.display()))?;
+        Self { text }
+            .replace(LISTENER_PORT, "port_value: 0")?
+            .replace(ADMIN_PORT, "port_value: 0")?
+            .replace(UPSTREAM_PORT, &format!("port_value: {}", upstream.port()))?
+            .replace(
+                MODULE,
+                &format!("filename: {:?}", wasm.display().to_string()),
+            )
+            .with_context(|| format!("in {}", path.display()))
+    }
+
+    /// Replaces `from`, which must stand exactly once.
+    ///
+    /// # Errors
+    /// When it stands there never or more than once.
+    pub fn replace(self, from: &str, to: &str) -> anyhow::Result<Self> {
+        let count = self.text.matches(from).count();
+        ensure!(
+            count == 1,
+            "the config should hold {from:?} once, not {count} times"
+        );
+        Ok(Self {
+            text: self.text.replacen(from, to, 1),
+        })
+    }
+
+    /// The same config with the filter in place but switched off: what a request costs without Floodmark.
+    ///
+    /// # Errors
+    /// When the filter is not in the config.
+    pub fn without_filter(self) -> anyhow::Result<Self> {
+        self.replace(FILTER, "- name: floodmark\n            disabled: true\n")
+    }
+
+    /// The config's text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
