@@ -2,6 +2,8 @@
 
 /// Deepest nesting of JSON objects and arrays that is read.
 pub const MAX_DEPTH: usize = 128;
+/// Deepest nesting of content parts whose keys are told apart; what lies deeper is scanned as plain strings.
+pub const MAX_CONTENT_LEVELS: usize = 8;
 /// Most messages of one body that are read; more is an issue that refuses.
 pub const MAX_MESSAGES: usize = 16_384;
 /// Most issues that are listed; later ones are dropped, since the first decides.

@@ -175,8 +175,16 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads the next value and hands over each string in it, keys included. `None` once stopped.
-    pub fn each_string(&mut self, mut found: impl FnMut(Text<'b>, &mut Issues)) -> Option<()> {
-        let mut depth = 0usize;
+    pub fn each_string(&mut self, found: impl FnMut(Text<'b>, &mut Issues)) -> Option<()> {
+        self.each_string_to(0, found)
+    }
+
+    /// The same for what is left of the nest that the last token opened, its end included.
+    pub fn each_string_of_nest(&mut self, found: impl FnMut(Text<'b>, &mut Issues)) -> Option<()> {
+        self.each_string_to(1, found)
+    }
+
+    fn each_string_to(&mut self, mut depth: usize, mut found: impl FnMut(Text<'b>, &mut Issues)) -> Option<()> {
         loop {
             match self.next()? {
                 Token::Open(_) => depth += 1,

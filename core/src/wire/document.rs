@@ -1,0 +1,65 @@
+//! What a body says: its events in wire order.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use super::format::Format;
+use super::issue::Issues;
+
+/// Where a text came from, as far as the body says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Channel {
+    /// System or developer instructions.
+    System,
+    /// A user's message.
+    User,
+    /// The model's own words, sent back as history.
+    Assistant,
+    /// What a tool gave back.
+    ToolResult,
+    /// The strings of a tool call's arguments.
+    ToolCall,
+    /// Anything else in the body that holds text: tool definitions, metadata, unknown keys.
+    Other,
+}
+
+impl Channel {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Channel::System => "system",
+            Channel::User => "user",
+            Channel::Assistant => "assistant",
+            Channel::ToolResult => "tool_result",
+            Channel::ToolCall => "tool_call",
+            Channel::Other => "other",
+        }
+    }
+
+    /// Whether its events are turns, that is count in the conversation score: user messages and tool results (DESIGN.md 7).
+    pub const fn is_turn(self) -> bool {
+        matches!(self, Channel::User | Channel::ToolResult)
+    }
+}
+
+/// One text at one position: a message's text, a tool's result, a tool call's arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event<'b> {
+    /// 0-based index in the wire's message list; `None` outside it.
+    pub message: Option<u32>,
+    /// Where the text came from.
+    pub channel: Channel,
+    /// Adjacent text parts joined by a line feed; separate records set apart by U+001F, which no pattern matches.
+    pub text: Cow<'b, str>,
+}
+
+/// What could be read of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document<'b> {
+    /// The format it was read as.
+    pub format: Format,
+    /// In wire order.
+    pub events: Vec<Event<'b>>,
+    /// What was odd, the encoding's issues first.
+    pub issues: Issues,
+}
