@@ -3,7 +3,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::sh::Sh;
-use crate::wasm;
+use crate::test::Step;
+use crate::{host, r#gen, test, wasm, web};
 
 /// The one tool of the Floodmark repository.
 #[derive(Parser)]
@@ -15,15 +16,53 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Set up, build, and show the plugin at work in Envoy
+    Demo {
+        /// Leave Envoy running afterwards and print curl commands to try
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Run every check, setting up what is missing
+    Test {
+        /// Run one step only
+        #[arg(long, value_name = "STEP")]
+        only: Option<Step>,
+    },
+    /// What .ci/run calls: every check and the demonstration
+    Ci,
     /// Build the plugin: target/wasm/floodmark.wasm
     Wasm,
+    /// Write the generated files from rules/ and testdata/vectors/
+    Gen {
+        /// Write nothing; fail when a generated file is not what the rules give
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the web page: target/web
+    Web {
+        /// Serve it on this machine
+        #[arg(long)]
+        serve: bool,
+        /// Port to serve on
+        #[arg(long, default_value_t = 8000, requires = "serve")]
+        port: u16,
+    },
+    /// Measure speed: native, wasm and Envoy, beside the budgets
+    Bench,
 }
 
 impl Cli {
     /// Does what was asked for.
     pub fn run(self) -> Result<()> {
+        let sh = Sh::Terminal;
         match self.command {
-            Command::Wasm => wasm::run(&Sh::Terminal),
+            Command::Demo { keep } => host::demo(&sh, keep),
+            Command::Test { only } => test::test(only),
+            Command::Ci => test::ci(),
+            Command::Wasm => wasm::run(&sh),
+            Command::Gen { check } => r#gen::run(check),
+            Command::Web { serve, port } => web::run(&sh, serve, port),
+            Command::Bench => host::bench(&sh),
         }
     }
 }

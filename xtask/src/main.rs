@@ -1,12 +1,16 @@
 //! The one tool of the repository: `cargo xtask COMMAND`.
 mod cli;
+mod r#gen;
 mod git;
+mod host;
 mod paths;
 mod setup;
 mod sh;
+mod test;
 mod toolchain;
 mod version;
 mod wasm;
+mod web;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,8 @@
 //! What the tool fetches when it is missing: Debian packages, Envoy, Chromium, Python packages.
 pub mod apt;
+pub mod chromium;
+pub mod envoy;
+pub mod venv;
 
 use std::fs::File;
 

@@ -101,7 +101,10 @@ fn is_whole(sysroot: &Path, libdir: &Path, stamp: &str) -> bool {
 
 /// Builds the library through an empty crate, then moves it into place in one step.
 fn make_sysroot(sh: &Sh, linker: &Path, sysroot: &Path, stamp: &str) -> Result<()> {
-    let work = paths::target("tools").join(format!("wasm-sysroot.part{}", std::process::id()));
+    let work = paths::target("tools/wasm-sysroot.part");
+    if work.exists() {
+        std::fs::remove_dir_all(&work).context("cannot remove what an interrupted run left")?;
+    }
     let crate_dir = work.join("empty");
     std::fs::create_dir_all(crate_dir.join("src"))?;
     let manifest = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[workspace]\n";

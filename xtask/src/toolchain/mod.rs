@@ -1,5 +1,6 @@
 //! Compilers for wasm: finds or sets up one, and builds our crates with it.
 mod debian;
+mod no_std;
 mod rustup;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,38 @@
+//! `cargo xtask demo` and `cargo xtask bench`: set up what they need, then hand over to the command line of host-test.
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::setup::envoy;
+use crate::sh::{self, Sh};
+use crate::{paths, wasm};
+
+/// Shows the plugin at work in Envoy, or in the emulator when there is no Envoy to be had.
+pub fn demo(sh: &Sh, keep: bool) -> Result<()> {
+    let mut command = prepare(sh, "demo")?;
+    if keep {
+        command.arg("--keep");
+    }
+    sh.run(&mut command)
+}
+
+/// Prints the table of measured speeds against their budgets.
+pub fn bench(sh: &Sh) -> Result<()> {
+    sh.run(&mut prepare(sh, "bench")?)
+}
+
+/// The plugin built, Envoy found; gives the command to go on with.
+fn prepare(sh: &Sh, subcommand: &str) -> Result<Command> {
+    println!("plugin: {}", wasm::build(sh)?);
+    let mut command = sh::cargo();
+    command.args(["run", "--profile", "tool", "--package", "floodmark-host", "--", subcommand, "--wasm"]);
+    command.arg(paths::plugin_wasm());
+    match envoy::find(sh) {
+        Ok(found) => {
+            println!("gateway: {}", found.summary);
+            command.arg("--envoy").arg(found.path);
+        }
+        Err(error) => println!("gateway: no Envoy to be had, so the bundled emulator stands in for it ({error:#})"),
+    }
+    Ok(command)
+}

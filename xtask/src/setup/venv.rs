@@ -1,0 +1,51 @@
+//! The tool's own Python environment, target/tools/venv, so that nothing is installed into the user's.
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use super::apt;
+use crate::paths;
+use crate::sh::{self, Sh};
+
+/// Makes sure of a package at one version and gives the environment's Python.
+pub fn ensure(sh: &Sh, package: &str, version: &str) -> Result<PathBuf> {
+    let _lock = super::lock()?;
+    let python = python(sh)?;
+    let asked = format!("import importlib.metadata as m; print(m.version({package:?}))");
+    if sh::read(sh::cmd(&python).args(["-c", &asked])).is_ok_and(|found| found == version) {
+        return Ok(python);
+    }
+    println!("installing the Python package {package} {version} into target/tools/venv");
+    let wanted = format!("{package}=={version}");
+    let mut pip = sh::cmd(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", &wanted]);
+    sh.run(&mut pip).with_context(|| format!("cannot install the Python package {wanted}"))?;
+    Ok(python)
+}
+
+/// Python of an environment that is whole, made when it is not.
+fn python(sh: &Sh) -> Result<PathBuf> {
+    let dir = paths::target("tools/venv");
+    let python = dir.join("bin/python");
+    if works(&python) {
+        return Ok(python);
+    }
+    let Some(host) = sh::which("python3") else {
+        bail!("no python3 in PATH; install Python 3.9 or newer");
+    };
+    if sh::read(sh::cmd(&host).args(["-c", "import ensurepip, venv"])).is_err() {
+        apt::ensure(sh, &["python3-venv"], "a Python environment")?;
+    }
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir).context("cannot remove a half-made target/tools/venv")?;
+    }
+    sh.run(sh::cmd(&host).args(["-m", "venv"]).arg(&dir))?;
+    if !works(&python) {
+        bail!("`python3 -m venv target/tools/venv` left no working pip; try another Python (found: {})", host.display());
+    }
+    Ok(python)
+}
+
+fn works(python: &std::path::Path) -> bool {
+    sh::read(sh::cmd(python).args(["-m", "pip", "--version"])).is_ok()
+}

@@ -1,0 +1,167 @@
+//! `cargo xtask test` and `cargo xtask ci`: every check from a fresh clone, one line a step.
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
+
+use crate::setup::{chromium, envoy};
+use crate::sh::{self, Sh};
+use crate::{host, paths, r#gen, toolchain, wasm, web};
+
+/// One step; its name is what `--only` takes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Step {
+    /// Wasm compiler, Envoy, Chromium: installs what is missing
+    Setup,
+    /// Formatting
+    Fmt,
+    /// Generated files are those that the rules give
+    Gen,
+    /// Lints, without any warning
+    Clippy,
+    /// The plugin
+    Wasm,
+    /// Core and tables build without std
+    NoStd,
+    /// All Rust tests, with the plugin and with real Envoy
+    Tests,
+    /// Documentation, without any warning
+    Doc,
+    /// The web page
+    Web,
+    /// The web page in a real browser
+    Browser,
+    /// The demonstration that README shows (part of `ci` only)
+    Demo,
+}
+
+/// Every step but the demonstration, or only one; stops at the first failure.
+pub fn test(only: Option<Step>) -> Result<()> {
+    match only {
+        Some(step) => run(&[step]),
+        None => run(&all().filter(|step| *step != Step::Demo).collect::<Vec<_>>()),
+    }
+}
+
+/// Every step.
+pub fn ci() -> Result<()> {
+    run(&all().collect::<Vec<_>>())
+}
+
+fn all() -> impl Iterator<Item = Step> {
+    Step::value_variants().iter().copied()
+}
+
+fn run(steps: &[Step]) -> Result<()> {
+    let start = Instant::now();
+    for step in steps {
+        let name = name(*step);
+        // On a terminal the name is there while the step runs.
+        if std::io::stdout().is_terminal() {
+            print!("{name:<8} ...");
+            std::io::stdout().flush()?;
+        }
+        let begun = Instant::now();
+        let result = Sh::log(&name).and_then(|sh| step.run(&sh));
+        let seconds = begun.elapsed().as_secs_f64();
+        let clear = if std::io::stdout().is_terminal() { "\r" } else { "" };
+        match result {
+            Ok(note) => println!("{clear}{name:<8} ok     {seconds:>7.1} s  {note}"),
+            Err(error) => {
+                println!("{clear}{name:<8} FAILED {seconds:>7.1} s");
+                bail!("{error:#}\n\nrun this step again: cargo xtask test --only {name}");
+            }
+        }
+    }
+    let (count, seconds) = (steps.len(), start.elapsed().as_secs_f64());
+    println!("{:<8} ok     {seconds:>7.1} s  {count} step{}", "all", if count == 1 { "" } else { "s" });
+    Ok(())
+}
+
+fn name(step: Step) -> String {
+    step.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+impl Step {
+    /// Does the step; gives a note for its line.
+    fn run(self, sh: &Sh) -> Result<String> {
+        match self {
+            Self::Setup => set_up(sh),
+            Self::Fmt => sh.run(sh::cargo().args(["fmt", "--all", "--check"])).map(|()| String::new()),
+            Self::Gen => r#gen::run(true).map(|()| String::new()),
+            Self::Clippy => {
+                let mut cargo = sh::cargo();
+                cargo.args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]);
+                sh.run(&mut cargo).map(|()| String::new())
+            }
+            Self::Wasm => wasm::build(sh),
+            Self::NoStd => toolchain::find(sh)?.prove_no_std(sh),
+            Self::Tests => rust_tests(sh),
+            Self::Doc => {
+                let mut cargo = sh::cargo();
+                cargo.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
+                sh.run(&mut cargo).map(|()| "target/doc".to_owned())
+            }
+            Self::Web => web::build(sh),
+            Self::Browser => browser(sh),
+            Self::Demo => host::demo(sh, false).map(|()| String::new()),
+        }
+    }
+}
+
+/// Everything that later steps need from outside, first, so that what is missing shows at once.
+fn set_up(sh: &Sh) -> Result<String> {
+    let compiler = toolchain::find(sh)?.summary;
+    let envoy = envoy::find(sh)?.summary;
+    let browser = chromium::find(sh)?.summary;
+    Ok(format!("{compiler}; {envoy}; {browser}"))
+}
+
+fn rust_tests(sh: &Sh) -> Result<String> {
+    wasm::build(sh)?;
+    let mut cargo = sh::cargo();
+    cargo.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
+    cargo.env("FLOODMARK_WASM", paths::plugin_wasm()).env("FLOODMARK_ENVOY", envoy::find(sh)?.path);
+    sh.run(&mut cargo)?;
+    let Sh::Log(log) = sh else { return Ok(String::new()) };
+    let (passed, ignored) = count(&String::from_utf8_lossy(&std::fs::read(log)?));
+    ensure!(passed > 0, "no test ran");
+    ensure!(ignored == 0, "{ignored} tests are marked to be ignored: mend or remove them");
+    Ok(format!("{passed} tests"))
+}
+
+/// Passed and ignored tests of all the "test result" lines in cargo's output.
+fn count(log: &str) -> (usize, usize) {
+    let number = |line: &str, word: &str| {
+        let field = line.split([';', '.']).find_map(|field| field.trim().strip_suffix(word));
+        field.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    };
+    log.lines().filter(|line| line.starts_with("test result:")).fold((0, 0), |(passed, ignored), line| {
+        (passed + number(line, "passed"), ignored + number(line, "ignored"))
+    })
+}
+
+fn browser(sh: &Sh) -> Result<String> {
+    web::build(sh)?;
+    let browser = chromium::find(sh)?;
+    let mut test = sh::cmd(&browser.python);
+    test.arg("web-demo/tests/browser.py").arg("--chromium").arg(&browser.chromium);
+    sh.run(&mut test)?;
+    let Sh::Log(log) = sh else { return Ok(String::new()) };
+    let text = std::fs::read_to_string(log)?;
+    let last = text.lines().rev().find(|line| line.contains(" passed")).context("the browser test gave no result")?;
+    Ok(last.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn adds_up_what_cargo_reports() {
+        let log = "running 2 tests\ntest result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
+                   noise\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 4 filtered out; finished in 0.01s\n";
+        assert_eq!(count(log), (15, 1));
+    }
+}
