@@ -1,11 +1,33 @@
 //! All judgement of Floodmark, in `no_std` with `alloc`: no I/O, no clock, no SDK.
+//!
+//! A body's way through it, each step a module:
+//!
+//! ```text
+//! bytes -> wire (format, roles, events, issues) -> text (views) -> score (category hits per event)
+//!       -> conversation (one score) -> judge (verdict with reasons) -> report (what every engine prints)
+//! ```
+//!
+//! `policy` holds the numbers that an operator may change; `limits` those that bound the work.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
 
 extern crate alloc;
+#[cfg(feature = "schema")]
+extern crate std;
 
+pub mod conversation;
+mod hash;
+pub mod judge;
 pub mod limits;
+pub mod policy;
+pub mod report;
 pub mod score;
 pub mod text;
+pub mod verdict;
 pub mod wire;
+
+pub use judge::{Hint, Judge, Judgement};
+pub use policy::Policy;
+pub use report::Report;
+pub use verdict::{Action, Verdict};

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::issue::{IssueKind, Issues};
+use crate::hash::fnv1a;
 use crate::limits::MAX_DEPTH;
 
 /// A step through a document.
@@ -259,7 +260,8 @@ impl<'b> Reader<'b> {
         }
         self.at += 1;
         self.expect = Expect::Value;
-        self.keys.push(hash_key(&key.decode(&mut Issues::default())));
+        // Equal hashes of two keys of one object are taken for equal keys: by chance once in 2^64, and then a refusal, not a bypass.
+        self.keys.push(fnv1a(&key.decode(&mut Issues::default())));
         Some(Token::Key(key))
     }
 
@@ -412,11 +414,6 @@ fn plain_length(bytes: &[u8]) -> usize {
         length += 8;
     }
     length + tail.iter().take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\').count()
-}
-
-/// 64-bit FNV-1a. Two keys of one object with equal hashes are taken for equal: a chance of 2^-64, and a refusal, not a bypass.
-fn hash_key(key: &str) -> u64 {
-    key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -1,0 +1,82 @@
+//! The policy: the numbers that an operator may change, checked, and made ready for judging.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::Params;
+use crate::score::CategorySet;
+
+/// How a conversation is scored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// Exactly the formula of arXiv 2602.11247, over the whole history.
+    #[default]
+    Paper,
+}
+
+/// What is judged, and how.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// How a conversation is scored.
+    pub profile: Profile,
+    /// Numbers of the conversation score.
+    pub conversation: Params,
+    /// What a turn that hits a category adds to the turn's score, by the category's name, 0 to 1; categories that are not named keep
+    /// their own weight, and 0 switches a category off.
+    pub weights: BTreeMap<String, f64>,
+}
+
+/// A value that a policy cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    /// Path of the key inside the policy, for example `conversation.tau`.
+    pub key: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl Policy {
+    /// Each category's weight, in the order of `set`, after every number of the policy was checked.
+    ///
+    /// # Errors
+    /// The first key whose value is out of its range, or a weight for a category that `set` does not have.
+    pub fn weights(&self, set: &CategorySet<'_>) -> Result<Vec<f64>, PolicyError> {
+        self.check_params()?;
+        for (name, &weight) in &self.weights {
+            let key = || format!("weights.{name}");
+            if set.categories.iter().all(|category| category.name != name) {
+                let known: Vec<&str> = set.categories.iter().map(|category| category.name).collect();
+                return Err(PolicyError { key: key(), problem: format!("unknown category; known are {}", known.join(", ")) });
+            }
+            in_range(key, weight, 0.0, 1.0)?;
+        }
+        Ok(set.categories.iter().map(|category| self.weights.get(category.name).copied().unwrap_or(category.weight)).collect())
+    }
+
+    fn check_params(&self) -> Result<(), PolicyError> {
+        let Params { rho, delta, beta_e, beta_r, tau, min_user_turns: _ } = self.conversation;
+        for (name, value) in [("rho", rho), ("delta", delta), ("beta_e", beta_e), ("beta_r", beta_r), ("tau", tau)] {
+            in_range(|| format!("conversation.{name}"), value, 0.0, 1.0)?;
+        }
+        if tau <= 0.0 {
+            let problem = "must be above 0; at 0 every conversation would be blocked".to_string();
+            return Err(PolicyError { key: "conversation.tau".to_string(), problem });
+        }
+        Ok(())
+    }
+}
+
+fn in_range(key: impl FnOnce() -> String, value: f64, least: f64, most: f64) -> Result<(), PolicyError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(PolicyError { key: key(), problem: format!("{value} is out of range; give a number from {least} to {most}") })
+}

@@ -1,0 +1,107 @@
+//! The report: a judgement as every engine prints it, so that reports can be compared byte for byte. It holds no message text.
+
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use crate::judge::{Judgement, Reason};
+
+/// A judgement, ready for JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report<'a> {
+    /// `allow`, `flag` or `block`.
+    pub verdict: &'static str,
+    /// The rule that decided the verdict; null for `allow`.
+    pub rule: Option<&'a str>,
+    /// The message that the rule was met in, 0-based; null outside the messages.
+    pub turn: Option<u32>,
+    /// The conversation's score, 0 to 1.
+    pub score: f64,
+    /// Score of each user message and tool result, in wire order.
+    pub turn_scores: &'a [f64],
+    /// Message index of each of them.
+    pub turn_messages: &'a [u32],
+    /// Everything that was found.
+    pub reasons: Vec<ReasonReport<'a>>,
+    /// What was odd about the body.
+    pub issues: Vec<IssueReport>,
+    /// The format that the body was read as.
+    pub format: &'static str,
+    /// Whether the conversation has enough user messages to be judged.
+    pub evaluated: bool,
+    /// The highest turn score.
+    pub peak: f64,
+    /// Share of turns that hit anything.
+    pub match_ratio: f64,
+    /// Number of categories hit.
+    pub distinct_categories: u32,
+    /// What the distinct categories add.
+    pub diversity: f64,
+    /// Whether the conversation escalates at its end.
+    pub escalation: bool,
+    /// Whether user messages resample one request.
+    pub resampling: bool,
+}
+
+/// A reason, ready for JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReasonReport<'a> {
+    /// The rule's id.
+    pub rule: &'a str,
+    /// The pattern's category.
+    pub category: Option<&'a str>,
+    /// Where the text came from.
+    pub channel: Option<&'static str>,
+    /// 0-based index in the wire's message list.
+    pub turn: Option<u32>,
+    /// Byte range in the event's text.
+    pub span: Option<(usize, usize)>,
+    /// The view that the pattern was found in; null where no text was searched.
+    pub view: Option<&'static str>,
+}
+
+/// An issue, ready for JSON.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct IssueReport {
+    /// Its name.
+    pub issue: &'static str,
+    /// Byte offset in the body.
+    pub at: usize,
+}
+
+impl<'a> From<&'a Judgement<'_>> for Report<'a> {
+    fn from(judgement: &'a Judgement<'_>) -> Self {
+        let score = &judgement.score;
+        Report {
+            verdict: judgement.verdict.name(),
+            rule: judgement.decisive.as_ref().map(|reason| reason.rule),
+            turn: judgement.decisive.as_ref().and_then(|reason| reason.turn),
+            score: score.score,
+            turn_scores: &score.turn_scores,
+            turn_messages: &judgement.turn_messages,
+            reasons: judgement.reasons.iter().map(ReasonReport::from).collect(),
+            issues: judgement.issues.as_slice().iter().map(|issue| IssueReport { issue: issue.kind.name(), at: issue.at }).collect(),
+            format: judgement.format.name(),
+            evaluated: score.evaluated,
+            peak: score.peak,
+            match_ratio: score.match_ratio,
+            distinct_categories: score.distinct_categories,
+            diversity: score.diversity,
+            escalation: score.escalation,
+            resampling: score.resampling,
+        }
+    }
+}
+
+impl<'a> From<&'a Reason<'_>> for ReasonReport<'a> {
+    fn from(reason: &'a Reason<'_>) -> Self {
+        ReasonReport {
+            rule: reason.rule,
+            category: reason.category,
+            channel: reason.channel.map(|channel| channel.name()),
+            turn: reason.turn,
+            span: reason.span,
+            view: reason.span.map(|_| "folded"),
+        }
+    }
+}
