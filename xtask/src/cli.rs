@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::sh::Sh;
 use crate::test::Step;
-use crate::{host, r#gen, test, wasm, web};
+use crate::{r#gen, host, test, wasm, web};
 
 /// The one tool of the Floodmark repository.
 #[derive(Parser)]

@@ -7,6 +7,8 @@ mod paths;
 mod setup;
 mod sh;
 mod test;
+#[cfg(test)]
+mod tidy;
 mod toolchain;
 mod version;
 mod wasm;

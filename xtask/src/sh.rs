@@ -90,9 +90,9 @@ pub fn is_program(file: &Path) -> bool {
 
 /// The command as one could type it: what was set in the environment, then the words.
 pub fn show(command: &Command) -> String {
-    let env = command.get_envs().filter_map(|(name, value)| {
-        value.map(|value| format!("{}={}", name.to_string_lossy(), quote(&value.to_string_lossy())))
-    });
+    let env = command
+        .get_envs()
+        .filter_map(|(name, value)| value.map(|value| format!("{}={}", name.to_string_lossy(), quote(&value.to_string_lossy()))));
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     env.chain(words.map(|word| quote(&word.to_string_lossy()))).collect::<Vec<_>>().join(" ")
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::setup::{chromium, envoy};
 use crate::sh::{self, Sh};
-use crate::{host, paths, r#gen, toolchain, wasm, web};
+use crate::{r#gen, host, paths, toolchain, wasm, web};
 
 /// One step; its name is what `--only` takes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -137,9 +137,9 @@ fn count(log: &str) -> (usize, usize) {
         let field = line.split([';', '.']).find_map(|field| field.trim().strip_suffix(word));
         field.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
     };
-    log.lines().filter(|line| line.starts_with("test result:")).fold((0, 0), |(passed, ignored), line| {
-        (passed + number(line, "passed"), ignored + number(line, "ignored"))
-    })
+    log.lines()
+        .filter(|line| line.starts_with("test result:"))
+        .fold((0, 0), |(passed, ignored), line| (passed + number(line, "passed"), ignored + number(line, "ignored")))
 }
 
 fn browser(sh: &Sh) -> Result<String> {

@@ -1,0 +1,77 @@
+//! What each crate may depend on, and the one direction between our own crates.
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::none;
+use crate::sh;
+
+/// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test.
+const DIRECTION: [(&str, &[&str]); 7] = [
+    ("floodmark-core", &[]),
+    ("floodmark-tables", &["floodmark-core"]),
+    ("floodmark-plugin", &["floodmark-core", "floodmark-tables"]),
+    ("floodmark-demo", &["floodmark-core", "floodmark-tables"]),
+    ("floodmark-host", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
+    ("xtask", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
+    ("floodmark-bindgen", &[]),
+];
+
+/// Everything else that the crates in gateways and browsers may be built from. A crate here is code that each gateway runs.
+const ALLOWED: [(&str, &[&str]); 4] = [
+    ("floodmark-core", &["libm", "serde", "schemars?"]),
+    ("floodmark-tables", &[]),
+    ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json", "serde_path_to_error"]),
+    ("floodmark-demo", &["serde", "serde_json", "wasm-bindgen"]),
+];
+
+struct Dependency {
+    name: String,
+    /// With a question mark when it is optional.
+    spelled: String,
+    /// Compiled into the crate, not only into its tests.
+    normal: bool,
+}
+
+fn workspace() -> BTreeMap<String, Vec<Dependency>> {
+    let json = sh::read(sh::cargo().args(["metadata", "--format-version", "1", "--no-deps", "--offline"])).unwrap();
+    let metadata: Value = serde_json::from_str(&json).unwrap();
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let dependency = |value: &Value| {
+        let name = word(&value["name"]);
+        let mark = if value["optional"].as_bool().unwrap() { "?" } else { "" };
+        Dependency { spelled: format!("{name}{mark}"), name, normal: value["kind"].as_str() != Some("dev") }
+    };
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let list = |package: &Value| package["dependencies"].as_array().unwrap().iter().map(dependency).collect();
+    packages.map(|package| (word(&package["name"]), list(package))).collect()
+}
+
+#[test]
+fn our_crates_depend_one_way() {
+    let workspace = workspace();
+    let mut findings = Vec::new();
+    for (package, dependencies) in &workspace {
+        let Some((_, allowed)) = DIRECTION.iter().find(|(name, _)| name == package) else {
+            findings.push(format!("{package}: a new crate; say in DIRECTION what it may know"));
+            continue;
+        };
+        let ours = dependencies.iter().filter(|dependency| workspace.contains_key(&dependency.name));
+        let wrong = ours.filter(|dependency| !allowed.contains(&dependency.name.as_str()));
+        findings.extend(wrong.map(|dependency| format!("{package} must not know {}", dependency.name)));
+    }
+    none("dependencies against the direction", &findings);
+    assert_eq!(workspace.len(), DIRECTION.len(), "a crate of DIRECTION is gone");
+}
+
+#[test]
+fn gateways_run_only_what_was_decided() {
+    let workspace = workspace();
+    let mut findings = Vec::new();
+    for (package, allowed) in ALLOWED {
+        let foreign = workspace[package].iter().filter(|dependency| dependency.normal && !workspace.contains_key(&dependency.name));
+        let wrong = foreign.filter(|dependency| !allowed.contains(&dependency.spelled.as_str()));
+        findings.extend(wrong.map(|dependency| format!("{package}: {}", dependency.spelled)));
+    }
+    none("dependencies that nobody decided on (a `?` marks optional ones); see ALLOWED in xtask/src/tidy/dependencies.rs", &findings);
+}

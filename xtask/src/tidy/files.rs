@@ -1,0 +1,48 @@
+//! Each source file says what it is for, is finished, and stays small.
+use std::path::Path;
+
+use super::{files, has_extension, none, text};
+
+const MAX_LINES: usize = 500;
+
+/// Written by `cargo xtask gen` or kept as data: no limit of length.
+fn is_data(file: &Path) -> bool {
+    file.starts_with("tables/src/generated") || file.starts_with("testdata") || file == Path::new("docs/config.md")
+}
+
+#[test]
+fn rust_files_open_with_their_purpose() {
+    let rust = files().into_iter().filter(|file| has_extension(file, &["rs"]));
+    let bare = rust.filter(|file| !text(file).starts_with("//! ")).map(|file| file.display().to_string());
+    none("files must start with a `//!` sentence on what they are for", &bare.collect::<Vec<_>>());
+}
+
+#[test]
+fn sources_are_finished() {
+    // In pieces, since this file is looked at as well.
+    let words = [concat!("to", "do"), concat!("fix", "me"), concat!("st", "ub"), concat!("place", "holder"), concat!("unim", "plemented")];
+    let mut findings = Vec::new();
+    for file in files().iter().filter(|file| has_extension(file, &["rs", "py", "js"])) {
+        for (number, line) in text(file).lines().enumerate() {
+            let line = line.to_ascii_lowercase();
+            let mut tokens = line.split(|c: char| !c.is_ascii_alphanumeric());
+            if let Some(word) = tokens.find(|token| words.iter().any(|word| token.trim_end_matches('s') == *word)) {
+                findings.push(format!("{}:{}: {word}", file.display(), number + 1));
+            }
+        }
+    }
+    none("words of unfinished work", &findings);
+}
+
+#[test]
+fn files_stay_small() {
+    let kinds = ["rs", "py", "js", "css", "html", "toml", "yaml", "md"];
+    let mut findings = Vec::new();
+    for file in files().iter().filter(|file| has_extension(file, &kinds) && !is_data(file)) {
+        let lines = text(file).lines().count();
+        if lines > MAX_LINES {
+            findings.push(format!("{}: {lines} lines", file.display()));
+        }
+    }
+    none(&format!("files of more than {MAX_LINES} lines; split them"), &findings);
+}
