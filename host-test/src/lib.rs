@@ -1,8 +1,11 @@
 //! Native host for Floodmark: a stateful proxy-wasm emulator, replay and inspection, real Envoy, client and upstream for tests, demo and bench.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod cli;
 pub mod client;
+pub mod demo;
+pub mod emulator;
 pub mod envoy;
 pub mod runtime;
 pub mod upstream;

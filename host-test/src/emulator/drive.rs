@@ -1,0 +1,264 @@
+//! One stream's way through the plugin, step by step, with Envoy's rules for pausing, local replies and limits.
+
+use super::abi::Action;
+use super::exchange::{Callback, Exchange};
+use super::gateway::{Gateway, StreamId, Trapped};
+use super::headers::Headers;
+use super::request::{Request, UpstreamReply};
+use super::stream::{BadEnd, LocalReply, Side, Stream};
+
+const HEADERS_PAUSED: &str = "the plugin paused in a headers callback: Envoy then stops the body too, and nothing will wake the stream";
+const SECOND_REPLY: &str = "the plugin sent a second local reply: Envoy leaves the client waiting";
+const TRAILERS_PAUSED: &str = "the plugin paused at the trailers, and nothing will wake the stream";
+
+/// What a callback left for the caller to do.
+enum After {
+    /// Do as the plugin answered.
+    Answered(Action),
+    /// The plugin resumed this direction itself.
+    Resumed,
+    /// This direction is over: replied, reset or hanging.
+    Over,
+}
+
+impl Gateway {
+    /// Opens a stream and hands its headers to the plugin. The body follows with [`Gateway::send_chunk`]; several
+    /// streams may be open at once.
+    ///
+    /// # Errors
+    /// When the plugin traps.
+    pub fn open(&mut self, request: &Request) -> Result<StreamId, Trapped> {
+        let id = self.next_stream;
+        self.next_stream += 1;
+        self.vm.host_mut().streams.insert(id, Stream::default());
+        let root = self.vm.host().root;
+        self.enter("proxy_on_context_create", &[id, root])?;
+        let end = request.chunks.is_empty() && request.trailers.is_none();
+        self.headers(id, Side::Request, request.headers.clone(), end)?;
+        Ok(StreamId(id))
+    }
+
+    /// Hands one chunk of the request body to the plugin; `last` when neither body nor trailers follow.
+    ///
+    /// # Errors
+    /// When the plugin traps.
+    pub fn send_chunk(&mut self, id: StreamId, chunk: &[u8], last: bool) -> Result<(), Trapped> {
+        self.body(id.0, Side::Request, chunk, last)
+    }
+
+    /// Ends the request in trailers.
+    ///
+    /// # Errors
+    /// When the plugin traps.
+    pub fn send_trailers(&mut self, id: StreamId, trailers: &Headers) -> Result<(), Trapped> {
+        self.trailers(id.0, Side::Request, trailers)
+    }
+
+    /// Lets the upstream answer, if it has the whole request and no local reply was sent.
+    ///
+    /// # Errors
+    /// When the plugin traps.
+    pub fn respond(&mut self, id: StreamId, reply: &UpstreamReply) -> Result<(), Trapped> {
+        let id = id.0;
+        let stream = self.stream(id);
+        if !stream.request.passed.complete || stream.local_reply.is_some() {
+            return Ok(());
+        }
+        let end = reply.chunks.is_empty() && reply.trailers.is_none();
+        self.headers(id, Side::Response, reply.headers.clone(), end)?;
+        for (index, chunk) in reply.chunks.iter().enumerate() {
+            let last = index + 1 == reply.chunks.len() && reply.trailers.is_none();
+            self.body(id, Side::Response, chunk, last)?;
+        }
+        if let Some(trailers) = &reply.trailers {
+            self.trailers(id, Side::Response, trailers)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the stream, as the client's leaving would, and tells what happened.
+    ///
+    /// # Errors
+    /// When the plugin traps.
+    pub fn finish(&mut self, id: StreamId) -> Result<Exchange, Trapped> {
+        let id = id.0;
+        self.stream(id).logging = true;
+        self.enter("proxy_on_log", &[id])?;
+        self.stream(id).logging = false;
+        self.enter("proxy_on_done", &[id])?;
+        self.enter("proxy_on_delete", &[id])?;
+        Ok(Exchange::of(self.vm.host_mut().streams.remove(&id).unwrap_or_default()))
+    }
+
+    fn stream(&mut self, id: u32) -> &mut Stream {
+        self.vm.host_mut().streams.entry(id).or_default()
+    }
+
+    fn headers(&mut self, id: u32, side: Side, headers: Headers, end: bool) -> Result<(), Trapped> {
+        let count = headers.len() as u32;
+        let half = self.stream(id).half(side);
+        half.headers = Some(headers);
+        half.headers_visible = true;
+        let callback = match side {
+            Side::Request => "proxy_on_request_headers",
+            Side::Response => "proxy_on_response_headers",
+        };
+        let after = self.callback(id, side, callback, count, Some(end))?;
+        let may_hold = self.vm.host().options.allow_on_headers_stop_iteration;
+        let half = self.stream(id).half(side);
+        match after {
+            After::Over => {}
+            After::Answered(Action::Continue) | After::Resumed => {
+                half.headers_visible = false;
+                half.pass(end);
+            }
+            After::Answered(Action::Pause) if may_hold && !end => {}
+            After::Answered(Action::Pause) => half.stuck = Some(HEADERS_PAUSED),
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, id: u32, side: Side, chunk: &[u8], end: bool) -> Result<(), Trapped> {
+        if self.stream(id).over(side) {
+            return Ok(());
+        }
+        let half = self.stream(id).half(side);
+        if half.holding {
+            half.held.extend_from_slice(chunk);
+            if self.over_limit(id, side)? {
+                return Ok(());
+            }
+        } else {
+            half.chunk = Some(chunk.to_vec());
+        }
+        let size = self.stream(id).half(side).readable().len() as u32;
+        let callback = match side {
+            Side::Request => "proxy_on_request_body",
+            Side::Response => "proxy_on_response_body",
+        };
+        let after = self.callback(id, side, callback, size, Some(end))?;
+        let half = self.stream(id).half(side);
+        match after {
+            After::Over => {}
+            After::Answered(Action::Continue) | After::Resumed => half.pass(end),
+            After::Answered(Action::Pause) => {
+                half.held.append(&mut half.chunk.take().unwrap_or_default());
+                half.holding = true;
+                self.over_limit(id, side)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn trailers(&mut self, id: u32, side: Side, trailers: &Headers) -> Result<(), Trapped> {
+        if self.stream(id).over(side) {
+            return Ok(());
+        }
+        let half = self.stream(id).half(side);
+        half.trailers = Some(trailers.clone());
+        half.trailers_visible = true;
+        let callback = match side {
+            Side::Request => "proxy_on_request_trailers",
+            Side::Response => "proxy_on_response_trailers",
+        };
+        let after = self.callback(id, side, callback, trailers.len() as u32, None)?;
+        let half = self.stream(id).half(side);
+        match after {
+            After::Over => {}
+            After::Answered(Action::Continue) | After::Resumed => {
+                half.trailers_visible = false;
+                half.pass(true);
+            }
+            After::Answered(Action::Pause) => half.stuck = Some(TRAILERS_PAUSED),
+        }
+        Ok(())
+    }
+
+    /// Calls the plugin for a stream, notes it, and fulfils what the plugin wished for meanwhile.
+    fn callback(&mut self, id: u32, side: Side, name: &'static str, size: u32, end_of_stream: Option<bool>) -> Result<After, Trapped> {
+        let args = [id, size, end_of_stream.unwrap_or(false).into()];
+        let args = if end_of_stream.is_some() { &args[..] } else { &args[..2] };
+        let answer = self.enter(name, args)?;
+        let action = match answer {
+            None | Some(0) => Action::Continue,
+            Some(1) => Action::Pause,
+            Some(other) => {
+                return Err(self.die(name, format!("it answered {other}, which is neither Continue (0) nor Pause (1)")));
+            }
+        };
+        let stream = self.stream(id);
+        if answer.is_some() {
+            stream.callbacks.push(Callback { name, size, end_of_stream, action });
+        }
+        let wishes = std::mem::take(&mut stream.wishes);
+        if wishes.close {
+            stream.bad_end = Some(BadEnd::Reset("wasm_close_stream"));
+        }
+        for reply in wishes.local_replies {
+            self.local_reply(id, reply)?;
+        }
+        let stream = self.stream(id);
+        if stream.over(side) {
+            return Ok(After::Over);
+        }
+        if wishes.resume_request || wishes.resume_response {
+            // Envoy forgets the request's maps on either kind of resumption.
+            stream.request.headers_visible = false;
+            stream.request.trailers_visible = false;
+        }
+        let resumed = match side {
+            Side::Request => wishes.resume_request,
+            Side::Response => wishes.resume_response,
+        };
+        Ok(if resumed { After::Resumed } else { After::Answered(action) })
+    }
+
+    fn over_limit(&mut self, id: u32, side: Side) -> Result<bool, Trapped> {
+        let limit = self.vm.host().options.buffer_limit_bytes;
+        let stream = self.stream(id);
+        if stream.half(side).held.len() <= limit {
+            return Ok(false);
+        }
+        let (status, text, details) = match side {
+            Side::Request => (413, "Payload Too Large", "request_payload_too_large"),
+            Side::Response => (500, "Internal Server Error", "response_payload_too_large"),
+        };
+        let (details, body) = (details.to_owned(), text.as_bytes().to_vec());
+        self.local_reply(id, LocalReply { status, details, headers: Headers::new(), body, by_gateway: true })?;
+        Ok(true)
+    }
+
+    fn local_reply(&mut self, id: u32, reply: LocalReply) -> Result<(), Trapped> {
+        let stream = self.stream(id);
+        if stream.local_reply.is_some() {
+            stream.bad_end = Some(BadEnd::Hangs(SECOND_REPLY));
+            return Ok(());
+        }
+        if stream.response.passed.headers.is_some() {
+            stream.bad_end = Some(BadEnd::Reset("the response headers were already out"));
+            return Ok(());
+        }
+        let mut headers: Headers = [(":status", reply.status.to_string())].into_iter().collect();
+        for (name, value) in reply.headers.iter() {
+            headers.add(name, value);
+        }
+        if !reply.body.is_empty() {
+            headers.set("content-length", reply.body.len().to_string());
+            if headers.get("content-type").is_none() {
+                headers.add("content-type", "text/plain");
+            }
+        }
+        let body = reply.body.clone();
+        stream.local_reply = Some(reply);
+        if stream.response.headers.is_some() {
+            // In the response's own headers callback: Envoy sends it past all filters.
+            stream.response.headers = Some(headers);
+            stream.response.chunk = Some(body);
+            stream.response.pass(true);
+            return Ok(());
+        }
+        stream.upstream_reset = true;
+        self.headers(id, Side::Response, headers, body.is_empty())?;
+        if body.is_empty() { Ok(()) } else { self.body(id, Side::Response, &body, true) }
+    }
+}

@@ -1,0 +1,60 @@
+//! The gateway's memory as the host functions see it: configuration, clock, log, metrics and open streams.
+
+use std::collections::BTreeMap;
+
+use super::abi::{LogLevel, Status};
+use super::metrics::Metrics;
+use super::options::{Capability, Options};
+use super::stream::Stream;
+
+/// One line that the plugin logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// Its level.
+    pub level: LogLevel,
+    /// Its text; bytes that are no UTF-8 are replaced.
+    pub text: String,
+}
+
+/// Everything but the guest.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) options: Options,
+    pub(super) config: Vec<u8>,
+    /// The plugin's configuration can be read only while it is being handed over.
+    pub(super) config_readable: bool,
+    pub(super) logs: Vec<LogLine>,
+    pub(super) metrics: Metrics,
+    pub(super) streams: BTreeMap<u32, Stream>,
+    pub(super) root: u32,
+    /// The context whose callback is running.
+    pub(super) current: u32,
+    /// The context that the plugin chose to act for instead.
+    pub(super) effective: Option<u32>,
+}
+
+impl Host {
+    pub(super) fn new(options: Options, config: &str, root: u32) -> Self {
+        Self {
+            options,
+            config: config.as_bytes().to_vec(),
+            config_readable: false,
+            logs: Vec::new(),
+            metrics: Metrics::default(),
+            streams: BTreeMap::new(),
+            root,
+            current: root,
+            effective: None,
+        }
+    }
+
+    /// The stream that a host call is about; the root context has none.
+    pub(super) fn stream(&mut self) -> Option<&mut Stream> {
+        let chosen = self.effective.filter(|id| *id == self.root || self.streams.contains_key(id));
+        self.streams.get_mut(&chosen.unwrap_or(self.current))
+    }
+
+    pub(super) fn require(&self, capability: Capability) -> Result<(), Status> {
+        if self.options.without.contains(&capability) { Err(Status::Unimplemented) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,129 @@
+//! The state of one HTTP stream: what the proxy holds, what the plugin may see, and what was passed on.
+
+use std::collections::BTreeMap;
+
+use super::headers::Headers;
+
+/// One direction of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Request,
+    Response,
+}
+
+/// What has been passed on to the other end of one direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Passed {
+    pub(super) headers: Option<Headers>,
+    pub(super) body: Vec<u8>,
+    pub(super) trailers: Option<Headers>,
+    pub(super) complete: bool,
+}
+
+/// One direction while it passes the plugin.
+#[derive(Debug, Default)]
+pub(super) struct Half {
+    pub(super) headers: Option<Headers>,
+    /// Envoy forgets the map when the headers callback returns Continue.
+    pub(super) headers_visible: bool,
+    pub(super) trailers: Option<Headers>,
+    pub(super) trailers_visible: bool,
+    /// The chunk of the callback that is running.
+    pub(super) chunk: Option<Vec<u8>>,
+    /// Everything held since the first Pause.
+    pub(super) held: Vec<u8>,
+    pub(super) holding: bool,
+    /// Nothing more reaches the plugin from this direction, for the reason given.
+    pub(super) stuck: Option<&'static str>,
+    pub(super) passed: Passed,
+}
+
+impl Half {
+    /// The body bytes that the plugin can read now.
+    pub(super) fn readable(&self) -> &[u8] {
+        if self.holding { &self.held } else { self.chunk.as_deref().unwrap_or_default() }
+    }
+
+    /// The buffer that the plugin can change now.
+    pub(super) fn writable(&mut self) -> Option<&mut Vec<u8>> {
+        if self.holding { Some(&mut self.held) } else { self.chunk.as_mut() }
+    }
+
+    /// Passes on headers, if still held, and all body bytes.
+    pub(super) fn pass(&mut self, end: bool) {
+        if self.passed.headers.is_none() {
+            self.passed.headers.clone_from(&self.headers);
+        }
+        self.passed.body.append(&mut self.held);
+        self.passed.body.append(&mut self.chunk.take().unwrap_or_default());
+        self.holding = false;
+        if end {
+            self.passed.trailers.clone_from(&self.trailers);
+            self.passed.complete = true;
+        }
+    }
+}
+
+/// A reply that the plugin, or the gateway itself, sends instead of the upstream's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalReply {
+    /// HTTP status.
+    pub status: u16,
+    /// Envoy's `response_code_details`.
+    pub details: String,
+    /// Fields beside status, length and type.
+    pub headers: Headers,
+    /// Body bytes.
+    pub body: Vec<u8>,
+    /// Whether the gateway sent it by itself (body over its limit).
+    pub by_gateway: bool,
+}
+
+/// What the plugin asked for during a callback; done when the callback has returned.
+#[derive(Debug, Default)]
+pub(super) struct Wishes {
+    pub(super) local_replies: Vec<LocalReply>,
+    pub(super) resume_request: bool,
+    pub(super) resume_response: bool,
+    pub(super) close: bool,
+}
+
+/// How a stream ended other than by a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BadEnd {
+    Reset(&'static str),
+    Hangs(&'static str),
+}
+
+/// One HTTP stream.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    pub(super) request: Half,
+    pub(super) response: Half,
+    pub(super) filter_state: BTreeMap<String, Vec<u8>>,
+    pub(super) wishes: Wishes,
+    pub(super) local_reply: Option<LocalReply>,
+    pub(super) upstream_reset: bool,
+    pub(super) bad_end: Option<BadEnd>,
+    pub(super) logging: bool,
+    pub(super) callbacks: Vec<super::Callback>,
+    pub(super) fuel: u64,
+}
+
+impl Stream {
+    pub(super) fn half(&mut self, side: Side) -> &mut Half {
+        match side {
+            Side::Request => &mut self.request,
+            Side::Response => &mut self.response,
+        }
+    }
+
+    /// Whether nothing of this direction may reach the plugin any more.
+    pub(super) fn over(&self, side: Side) -> bool {
+        self.bad_end.is_some()
+            || match side {
+                Side::Request => self.local_reply.is_some() || self.request.stuck.is_some(),
+                Side::Response => self.response.stuck.is_some() || self.response.passed.complete,
+            }
+    }
+}
