@@ -1,1 +1,51 @@
-//! Placeholder until the first real commit of this crate.
+//! Generated static data for Floodmark. Written by `cargo xtask gen` from `rules/`; `fingerprints.csv` lists each table's size and hash.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
+
+mod generated {
+    pub mod categories;
+}
+
+pub use generated::categories::CATEGORIES;
+
+#[cfg(test)]
+mod tests {
+    use super::CATEGORIES;
+    use floodmark_core::limits::MAX_CATEGORIES;
+
+    const FINGERPRINTS: &str = include_str!("../fingerprints.csv");
+
+    /// The columns of the row `name`: bytes, blake3, budget in bytes.
+    fn row(name: &str) -> [&str; 3] {
+        let line = FINGERPRINTS.lines().find(|line| line.split(',').next() == Some(name)).expect("a row of this name");
+        let mut columns = line.split(',').skip(1);
+        [columns.next(), columns.next(), columns.next()].map(|column| column.expect("four columns"))
+    }
+
+    #[test]
+    fn no_look_up_leaves_the_tables() {
+        assert_eq!(CATEGORIES.automaton.check(CATEGORIES.patterns.len()), Ok(()));
+        assert!(CATEGORIES.categories.len() <= MAX_CATEGORIES);
+        assert!(CATEGORIES.patterns.iter().all(|pattern| usize::from(pattern.category) < CATEGORIES.categories.len()));
+    }
+
+    #[test]
+    fn the_listed_size_is_the_size_and_within_budget() {
+        let [bytes, hash, budget] = row("categories");
+        let bytes: usize = bytes.parse().expect("a number");
+        assert_eq!(bytes, CATEGORIES.automaton.size_bytes());
+        assert!(bytes <= budget.parse().expect("a number"), "{bytes} bytes are over the budget of {budget}: cut patterns");
+        assert!(hash.starts_with(CATEGORIES.fingerprint) && CATEGORIES.fingerprint.len() == 16);
+    }
+
+    #[test]
+    fn every_id_is_its_categorys_own() {
+        for (number, pattern) in CATEGORIES.patterns.iter().enumerate() {
+            let category = CATEGORIES.categories[usize::from(pattern.category)].name;
+            assert_eq!(pattern.id.split('.').next(), Some(category), "{}", pattern.id);
+            assert!(CATEGORIES.patterns[..number].iter().all(|other| other.id != pattern.id), "{} is there twice", pattern.id);
+        }
+        assert!(CATEGORIES.categories.iter().all(|category| (0.0..=1.0).contains(&category.weight)));
+    }
+}

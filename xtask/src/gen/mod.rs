@@ -1,0 +1,78 @@
+//! `cargo xtask gen`: turns the hand-edited rules into static tables and expands the oracle cases with the rules' own lines.
+
+mod automaton;
+mod emit;
+mod rules;
+mod subset;
+mod vectors;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+/// Where the rules lie, one file a category.
+const RULES: &str = "rules/categories";
+/// The oracle cases, a verbatim copy of the independent ones.
+const VECTORS: &str = "testdata/vectors/conversation.json";
+/// Most bytes that all pattern automata together may take in the module's data section (performance.md).
+const AUTOMATA_BUDGET_BYTES: usize = 200_000;
+
+/// A generated file.
+struct Output {
+    /// From the repository's root.
+    path: &'static str,
+    text: String,
+}
+
+/// Writes the generated files; with `check` writes nothing and fails if a committed one is stale.
+///
+/// # Errors
+/// A bad rule (file, pattern and what to do), an unreadable file, or the list of stale files.
+pub fn run(check: bool) -> Result<()> {
+    let mut stale = Vec::new();
+    for output in outputs(&root())? {
+        let path = root().join(output.path);
+        if fs::read_to_string(&path).is_ok_and(|committed| committed == output.text) {
+            continue;
+        }
+        if check {
+            stale.push(output.path);
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
+        }
+        fs::write(&path, output.text).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("wrote {}", output.path);
+    }
+    if !stale.is_empty() {
+        bail!("stale: {}. Run `cargo xtask gen` and commit the result.", stale.join(", "));
+    }
+    Ok(())
+}
+
+/// All generated files, made from the sources under `root`.
+fn outputs(root: &Path) -> Result<Vec<Output>> {
+    let compiled = automaton::Compiled::new(rules::read_all(&root.join(RULES))?)?;
+    verify::lines(&compiled)?;
+    let tool = emit::locked_version(&read(&root.join("Cargo.lock"))?, "regex-automata")?;
+    let cases = read(&root.join(VECTORS))?;
+    Ok(vec![
+        Output { path: "tables/src/generated/categories.rs", text: emit::source(&compiled, &tool) },
+        Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
+        Output { path: "testdata/conversations/paper.jsonl", text: vectors::expand(&cases, &compiled)? },
+    ])
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
