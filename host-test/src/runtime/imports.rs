@@ -39,16 +39,12 @@ pub(super) fn check<T>(wasm: &[u8], functions: &[HostFunction<T>]) -> Result<(),
     let mut is_module = false;
     for payload in Parser::new(0).parse_all(wasm) {
         match payload.map_err(malformed)? {
-            Payload::Version { encoding, .. } => {
-                is_module = encoding == wasmparser::Encoding::Module
-            }
+            Payload::Version { encoding, .. } => is_module = encoding == wasmparser::Encoding::Module,
             Payload::TypeSection(reader) => {
                 for group in reader {
                     for sub_type in group.map_err(malformed)?.into_types() {
                         signatures.push(match sub_type.composite_type.inner {
-                            CompositeInnerType::Func(func) => {
-                                signature(func.params(), func.results())
-                            }
+                            CompositeInnerType::Func(func) => signature(func.params(), func.results()),
                             _ => "no function".to_owned(),
                         });
                     }
@@ -57,41 +53,22 @@ pub(super) fn check<T>(wasm: &[u8], functions: &[HostFunction<T>]) -> Result<(),
             Payload::ImportSection(reader) => {
                 for import in reader.into_imports() {
                     let import = import.map_err(malformed)?;
-                    let found = functions
-                        .iter()
-                        .find(|f| import.module == "env" && f.name == import.name);
+                    let found = functions.iter().find(|f| import.module == "env" && f.name == import.name);
                     let (Some(function), TypeRef::Func(index)) = (found, import.ty) else {
-                        return Err(LoadError::MissingImport {
-                            module: import.module.to_owned(),
-                            name: import.name.to_owned(),
-                        });
+                        return Err(LoadError::MissingImport { module: import.module.to_owned(), name: import.name.to_owned() });
                     };
                     let wanted = signatures.get(index as usize).cloned().unwrap_or_default();
-                    let params: Vec<ValType> = function
-                        .params
-                        .iter()
-                        .map(|&param| value_type(param))
-                        .collect();
+                    let params: Vec<ValType> = function.params.iter().map(|&param| value_type(param)).collect();
                     let offered = signature(&params, &[ValType::I32]);
                     if wanted != offered {
-                        return Err(LoadError::OtherType {
-                            name: import.name.to_owned(),
-                            wanted,
-                            offered,
-                        });
+                        return Err(LoadError::OtherType { name: import.name.to_owned(), wanted, offered });
                     }
                 }
             }
             _ => {}
         }
     }
-    if is_module {
-        Ok(())
-    } else {
-        Err(LoadError::Malformed(
-            "a component, not a core module".to_owned(),
-        ))
-    }
+    if is_module { Ok(()) } else { Err(LoadError::Malformed("a component, not a core module".to_owned())) }
 }
 
 fn malformed(error: wasmparser::Error) -> LoadError {
@@ -106,12 +83,6 @@ fn value_type(param: Param) -> ValType {
 }
 
 fn signature(params: &[ValType], results: &[ValType]) -> String {
-    let list = |types: &[ValType]| {
-        types
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let list = |types: &[ValType]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     format!("({}) -> ({})", list(params), list(results))
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wasmi::{
-    Caller, Config, Engine, Extern, Func, FuncType, Linker, Memory, Module, Store, Val, ValType,
-};
+use wasmi::{Caller, CompilationMode, Config, Engine, Extern, Func, FuncType, Linker, Memory, Module, Store, Val, ValType};
 
 use super::{ALLOCATORS, Guest, HostFunction, LoadError, MAX_FUEL_PER_CALL, Param, Trap};
 
@@ -23,16 +21,13 @@ struct Data<T> {
 }
 
 impl<T: Send + 'static> Instance<T> {
-    pub(super) fn load(
-        wasm: &[u8],
-        functions: &'static [HostFunction<T>],
-        host: T,
-    ) -> Result<Self, LoadError> {
+    pub(super) fn load(wasm: &[u8], functions: &'static [HostFunction<T>], host: T) -> Result<Self, LoadError> {
         let mut config = Config::default();
         config.consume_fuel(true);
+        // Lazy translation would charge its own fuel to whichever call comes first.
+        config.compilation_mode(CompilationMode::Eager);
         let engine = Engine::new(&config);
-        let module =
-            Module::new(&engine, wasm).map_err(|error| LoadError::Malformed(error.to_string()))?;
+        let module = Module::new(&engine, wasm).map_err(|error| LoadError::Malformed(error.to_string()))?;
         let mut linker = Linker::new(&engine);
         for function in functions {
             let params = function.params.iter().map(|param| match param {
@@ -40,40 +35,19 @@ impl<T: Send + 'static> Instance<T> {
                 Param::I64 => ValType::I64,
             });
             linker
-                .func_new(
-                    "env",
-                    function.name,
-                    FuncType::new(params, [ValType::I32]),
-                    |caller, args, results| answer(function, caller, args, results),
-                )
+                .func_new("env", function.name, FuncType::new(params, [ValType::I32]), |caller, args, results| {
+                    answer(function, caller, args, results)
+                })
                 .map_err(|error| LoadError::Refused(error.to_string()))?;
         }
-        let mut store = Store::new(
-            &engine,
-            Data {
-                host,
-                memory: None,
-                allocator: None,
-            },
-        );
-        store
-            .set_fuel(MAX_FUEL_PER_CALL)
-            .map_err(|error| LoadError::Refused(error.to_string()))?;
-        let instance = linker
-            .instantiate_and_start(&mut store, &module)
-            .map_err(|error| LoadError::Refused(error.to_string()))?;
+        let mut store = Store::new(&engine, Data { host, memory: None, allocator: None });
+        store.set_fuel(MAX_FUEL_PER_CALL).map_err(|error| LoadError::Refused(error.to_string()))?;
+        let instance = linker.instantiate_and_start(&mut store, &module).map_err(|error| LoadError::Refused(error.to_string()))?;
         let memory = instance.get_memory(&store, "memory");
-        let allocator = ALLOCATORS
-            .iter()
-            .find_map(|name| instance.get_func(&store, name));
+        let allocator = ALLOCATORS.iter().find_map(|name| instance.get_func(&store, name));
         store.data_mut().memory = memory;
         store.data_mut().allocator = allocator;
-        Ok(Self {
-            store,
-            instance,
-            exports: BTreeMap::new(),
-            fuel_used: 0,
-        })
+        Ok(Self { store, instance, exports: BTreeMap::new(), fuel_used: 0 })
     }
 
     pub(super) fn exports(&mut self, name: &str) -> bool {
@@ -84,22 +58,13 @@ impl<T: Send + 'static> Instance<T> {
         let Some(func) = self.export(name) else {
             return Ok(None);
         };
-        let args: Vec<Val> = args
-            .iter()
-            .map(|&arg| Val::I32(arg.cast_signed()))
-            .collect();
+        let args: Vec<Val> = args.iter().map(|&arg| Val::I32(arg.cast_signed())).collect();
         let mut results = vec![Val::I32(0); func.ty(&self.store).results().len()];
         self.store.set_fuel(MAX_FUEL_PER_CALL).map_err(trap)?;
         let outcome = func.call(&mut self.store, &args, &mut results);
         self.fuel_used += MAX_FUEL_PER_CALL.saturating_sub(self.store.get_fuel().map_err(trap)?);
         outcome.map_err(trap)?;
-        Ok(Some(
-            results
-                .first()
-                .and_then(Val::i32)
-                .unwrap_or(0)
-                .cast_unsigned(),
-        ))
+        Ok(Some(results.first().and_then(Val::i32).unwrap_or(0).cast_unsigned()))
     }
 
     pub(super) fn host(&self) -> &T {
@@ -111,10 +76,7 @@ impl<T: Send + 'static> Instance<T> {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.store
-            .data()
-            .memory
-            .map_or(0, |memory| memory.data(&self.store).len())
+        self.store.data().memory.map_or(0, |memory| memory.data(&self.store).len())
     }
 
     pub(super) fn fuel_used(&self) -> u64 {
@@ -149,15 +111,10 @@ impl<T: 'static> Guest<T> for Calling<'_, '_, T> {
 
     fn allocate(&mut self, len: u32) -> Result<u32, Trap> {
         let Some(allocator) = self.0.data().allocator else {
-            return Err(Trap(format!(
-                "the guest exports no allocator ({})",
-                ALLOCATORS.join(" or ")
-            )));
+            return Err(Trap(format!("the guest exports no allocator ({})", ALLOCATORS.join(" or "))));
         };
         let mut results = [Val::I32(0)];
-        allocator
-            .call(&mut *self.0, &[Val::I32(len.cast_signed())], &mut results)
-            .map_err(trap)?;
+        allocator.call(&mut *self.0, &[Val::I32(len.cast_signed())], &mut results).map_err(trap)?;
         Ok(results[0].i32().unwrap_or(0).cast_unsigned())
     }
 }
@@ -176,18 +133,14 @@ fn answer<T: 'static>(
             _ => 0,
         })
         .collect();
-    let status = (function.run)(&mut Calling(&mut caller), &args)
-        .map_err(|Trap(text)| wasmi::Error::new(text))?;
+    let status = (function.run)(&mut Calling(&mut caller), &args).map_err(|Trap(text)| wasmi::Error::new(text))?;
     if let Some(result) = results.first_mut() {
         *result = Val::I32(status.cast_signed());
     }
     Ok(())
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "used as a function in map_err"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "used as a function in map_err")]
 fn trap(error: wasmi::Error) -> Trap {
     Trap(error.to_string())
 }

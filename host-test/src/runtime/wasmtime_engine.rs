@@ -20,14 +20,9 @@ struct Data<T> {
 }
 
 impl<T: Send + 'static> Instance<T> {
-    pub(super) fn load(
-        wasm: &[u8],
-        functions: &'static [HostFunction<T>],
-        host: T,
-    ) -> Result<Self, LoadError> {
+    pub(super) fn load(wasm: &[u8], functions: &'static [HostFunction<T>], host: T) -> Result<Self, LoadError> {
         let engine = Engine::default();
-        let module = Module::new(&engine, wasm)
-            .map_err(|error| LoadError::Malformed(format!("{error:#}")))?;
+        let module = Module::new(&engine, wasm).map_err(|error| LoadError::Malformed(format!("{error:#}")))?;
         let mut linker = Linker::new(&engine);
         for function in functions {
             let params = function.params.iter().map(|param| match param {
@@ -36,33 +31,16 @@ impl<T: Send + 'static> Instance<T> {
             });
             let kind = FuncType::new(&engine, params, [ValType::I32]);
             linker
-                .func_new("env", function.name, kind, |caller, args, results| {
-                    answer(function, caller, args, results)
-                })
+                .func_new("env", function.name, kind, |caller, args, results| answer(function, caller, args, results))
                 .map_err(|error| LoadError::Refused(format!("{error:#}")))?;
         }
-        let mut store = Store::new(
-            &engine,
-            Data {
-                host,
-                memory: None,
-                allocator: None,
-            },
-        );
-        let instance = linker
-            .instantiate(&mut store, &module)
-            .map_err(|error| LoadError::Refused(format!("{error:#}")))?;
+        let mut store = Store::new(&engine, Data { host, memory: None, allocator: None });
+        let instance = linker.instantiate(&mut store, &module).map_err(|error| LoadError::Refused(format!("{error:#}")))?;
         let memory = instance.get_memory(&mut store, "memory");
-        let allocator = ALLOCATORS
-            .iter()
-            .find_map(|name| instance.get_func(&mut store, name));
+        let allocator = ALLOCATORS.iter().find_map(|name| instance.get_func(&mut store, name));
         store.data_mut().memory = memory;
         store.data_mut().allocator = allocator;
-        Ok(Self {
-            store,
-            instance,
-            exports: BTreeMap::new(),
-        })
+        Ok(Self { store, instance, exports: BTreeMap::new() })
     }
 
     pub(super) fn exports(&mut self, name: &str) -> bool {
@@ -73,20 +51,10 @@ impl<T: Send + 'static> Instance<T> {
         let Some(func) = self.export(name) else {
             return Ok(None);
         };
-        let args: Vec<Val> = args
-            .iter()
-            .map(|&arg| Val::I32(arg.cast_signed()))
-            .collect();
+        let args: Vec<Val> = args.iter().map(|&arg| Val::I32(arg.cast_signed())).collect();
         let mut results = vec![Val::I32(0); func.ty(&self.store).results().len()];
-        func.call(&mut self.store, &args, &mut results)
-            .map_err(trap)?;
-        Ok(Some(
-            results
-                .first()
-                .and_then(Val::i32)
-                .unwrap_or(0)
-                .cast_unsigned(),
-        ))
+        func.call(&mut self.store, &args, &mut results).map_err(trap)?;
+        Ok(Some(results.first().and_then(Val::i32).unwrap_or(0).cast_unsigned()))
     }
 
     pub(super) fn host(&self) -> &T {
@@ -98,10 +66,7 @@ impl<T: Send + 'static> Instance<T> {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.store
-            .data()
-            .memory
-            .map_or(0, |memory| memory.data_size(&self.store))
+        self.store.data().memory.map_or(0, |memory| memory.data_size(&self.store))
     }
 
     fn export(&mut self, name: &str) -> Option<Func> {
@@ -130,15 +95,10 @@ impl<T: 'static> Guest<T> for Calling<'_, '_, T> {
 
     fn allocate(&mut self, len: u32) -> Result<u32, Trap> {
         let Some(allocator) = self.0.data().allocator else {
-            return Err(Trap(format!(
-                "the guest exports no allocator ({})",
-                ALLOCATORS.join(" or ")
-            )));
+            return Err(Trap(format!("the guest exports no allocator ({})", ALLOCATORS.join(" or "))));
         };
         let mut results = [Val::I32(0)];
-        allocator
-            .call(&mut *self.0, &[Val::I32(len.cast_signed())], &mut results)
-            .map_err(trap)?;
+        allocator.call(&mut *self.0, &[Val::I32(len.cast_signed())], &mut results).map_err(trap)?;
         Ok(results[0].i32().unwrap_or(0).cast_unsigned())
     }
 }
@@ -157,18 +117,14 @@ fn answer<T: 'static>(
             _ => 0,
         })
         .collect();
-    let status = (function.run)(&mut Calling(&mut caller), &args)
-        .map_err(|Trap(text)| wasmtime::Error::msg(text))?;
+    let status = (function.run)(&mut Calling(&mut caller), &args).map_err(|Trap(text)| wasmtime::Error::msg(text))?;
     if let Some(result) = results.first_mut() {
         *result = Val::I32(status.cast_signed());
     }
     Ok(())
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "used as a function in map_err"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "used as a function in map_err")]
 fn trap(error: wasmtime::Error) -> Trap {
     Trap(format!("{error:#}"))
 }
