@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use crate::conversation::{self, Params, Resampling, Score, Turn};
 use crate::limits::MAX_REASONS;
-use crate::policy::{Policy, PolicyError};
+use crate::policy::{Policy, PolicyError, Unread};
 use crate::score::{CategorySet, Hit};
 use crate::text::Folded;
 use crate::verdict::Verdict;
-use crate::wire::{self, Body, Channel, Document, Effect, Event, Format, Issue, Issues};
+use crate::wire::{self, Body, Channel, Document, Effect, Event, Format, Issue, IssueKind, Issues};
 
 /// Rule id of a conversation that is blocked, or raised, by its resampling.
 pub const RESAMPLING_RULE: &str = "conversation.resampling";
@@ -62,6 +62,8 @@ pub struct Judge<'t> {
     set: &'t CategorySet<'t>,
     weights: Vec<f64>,
     params: Params,
+    oversize: Unread,
+    unparsed: Unread,
 }
 
 impl<'t> Judge<'t> {
@@ -70,7 +72,8 @@ impl<'t> Judge<'t> {
     /// # Errors
     /// A value of the policy that is out of its range, with its key.
     pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
-        Ok(Judge { set, weights: policy.weights(set)?, params: policy.conversation.clone() })
+        let weights = policy.weights(set)?;
+        Ok(Judge { set, weights, params: policy.conversation.clone(), oversize: policy.oversize, unparsed: policy.unparsed })
     }
 
     /// Judges one body. Linear in its length (up to the sorting of hashes); never panics, whatever the bytes.
@@ -80,21 +83,18 @@ impl<'t> Judge<'t> {
         let scanned = self.scan(&document);
         let Scanned { turns, turn_messages, resampling, mut turn_reasons, other_reasons } = scanned;
         let score = conversation::score(&turns, resampling.is_some(), &self.weights, &self.params);
-        let recognised = hint.ai_path || document.format != Format::Unknown;
-        let refusal = document.issues.worst().filter(|issue| recognised && issue.kind.effect() == Effect::Refuse);
         if let (true, Some(turn)) = (score.resampling, resampling) {
             turn_reasons.push(Reason { turn: Some(turn), channel: Some(Channel::User), ..rule(RESAMPLING_RULE) });
         }
-        let (verdict, decisive) = if let Some(issue) = refusal {
-            (Verdict::Block, Some(rule(issue.kind.rule())))
-        } else if score.reaches_tau {
-            (Verdict::Block, self.decisive(&score, &turn_messages, &turn_reasons))
-        } else if let Some(reason) = other_reasons.first() {
-            (Verdict::Flag, Some(reason.clone()))
-        } else if let Some(issue) = document.issues.worst().filter(|issue| issue.kind.effect() == Effect::Flag) {
-            (Verdict::Flag, Some(rule(issue.kind.rule())))
-        } else {
-            (Verdict::Allow, None)
+        let recognised = hint.ai_path || document.format != Format::Unknown;
+        let odd = document.issues.worst().and_then(|issue| self.odd(issue, recognised));
+        let by_score = || self.decisive(&score, &turn_messages, &turn_reasons);
+        let (verdict, decisive) = match odd {
+            Some((Verdict::Block, rule)) => (Verdict::Block, Some(rule)),
+            _ if score.reaches_tau => (Verdict::Block, by_score()),
+            Some((verdict, rule)) => (verdict, Some(rule)),
+            None if other_reasons.is_empty() => (Verdict::Allow, None),
+            None => (Verdict::Flag, other_reasons.first().cloned()),
         };
         let mut reasons = turn_reasons;
         reasons.extend(other_reasons);
@@ -106,16 +106,30 @@ impl<'t> Judge<'t> {
     pub fn unread(&self, issue: Issue, hint: Hint) -> Judgement<'t> {
         let mut issues = Issues::default();
         issues.push(issue.kind, issue.at);
-        let refused = hint.ai_path && issue.kind.effect() == Effect::Refuse;
-        Judgement {
-            verdict: if refused { Verdict::Block } else { Verdict::Allow },
-            decisive: refused.then(|| rule(issue.kind.rule())),
-            format: hint.format.unwrap_or(Format::Unknown),
-            score: Score::default(),
-            turn_messages: Vec::new(),
-            reasons: Vec::new(),
-            issues,
-        }
+        let (verdict, decisive) = match self.odd(issue, hint.ai_path) {
+            Some((verdict, rule)) => (verdict, Some(rule)),
+            None => (Verdict::Allow, None),
+        };
+        let format = hint.format.unwrap_or(Format::Unknown);
+        Judgement { verdict, decisive, format, score: Score::default(), turn_messages: Vec::new(), reasons: Vec::new(), issues }
+    }
+
+    /// Whether the start of a body that is too large to judge is already known for AI traffic.
+    pub fn recognises(start: &[u8]) -> bool {
+        let Body { text, issues } = Body::new(start);
+        wire::read(&text, issues, None).format != Format::Unknown
+    }
+
+    /// What an issue makes of the verdict, and its rule; `None` when it is only counted.
+    fn odd(&self, issue: Issue, recognised: bool) -> Option<(Verdict, Reason<'t>)> {
+        let unread = if issue.kind == IssueKind::Oversize { self.oversize } else { self.unparsed };
+        let verdict = match (issue.kind.effect(), unread) {
+            (Effect::Note, _) => return None,
+            (Effect::Refuse, _) if !recognised => return None,
+            (Effect::Refuse, Unread::Block) => Verdict::Block,
+            (Effect::Refuse, Unread::Flag) | (Effect::Flag, _) => Verdict::Flag,
+        };
+        Some((verdict, rule(issue.kind.rule())))
     }
 
     /// Looks for the patterns in every event. Text outside the turns is scanned too, but only flags.

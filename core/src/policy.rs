@@ -20,6 +20,18 @@ pub enum Profile {
     Paper,
 }
 
+/// What becomes of AI traffic whose text the judgement cannot answer for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Unread {
+    /// The verdict is `block`.
+    #[default]
+    Block,
+    /// The verdict is `flag`.
+    Flag,
+}
+
 /// What is judged, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,6 +44,11 @@ pub struct Policy {
     /// What a turn that hits a category adds to the turn's score, by the category's name, 0 to 1; categories that are not named keep
     /// their own weight, and 0 switches a category off.
     pub weights: BTreeMap<String, f64>,
+    /// The verdict on AI traffic over `max_body_bytes`.
+    pub oversize: Unread,
+    /// The verdict on AI traffic that readers would disagree about: no JSON, no UTF-8, duplicate keys, an unknown content-encoding and
+    /// so on (every issue of effect `refuse`).
+    pub unparsed: Unread,
 }
 
 /// A value that a policy cannot have.

@@ -1,1 +1,23 @@
-//! Placeholder until the first real commit of this crate.
+//! The proxy-wasm plugin of Floodmark: configuration, filter logic over a [`host::Host`], and on wasm the adapter to the SDK.
+//!
+//! Everything but the adapter is plain Rust and runs natively in tests.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
+#![deny(unsafe_code)]
+
+#[cfg(target_arch = "wasm32")]
+mod abi;
+#[cfg(target_arch = "wasm32")]
+mod adapter;
+pub mod config;
+pub mod event_id;
+pub mod filter;
+pub mod host;
+pub mod metrics;
+pub mod reply;
+pub mod request;
+
+/// Version, git hash of the build and fingerprint of the tables, as logged at VM start.
+pub fn banner() -> String {
+    let git = option_env!("FLOODMARK_GIT").unwrap_or("unknown");
+    format!("floodmark {} (git {git}) tables {}", env!("CARGO_PKG_VERSION"), floodmark_tables::CATEGORIES.fingerprint)
+}

@@ -55,6 +55,8 @@ issues! {
     Oversize = "oversize", Refuse;
     /// The body has a `content-encoding` that is not read.
     ContentEncoding = "content_encoding", Refuse;
+    /// The gateway did not hand over the whole body.
+    BodyMissing = "body_missing", Refuse;
     /// The body is UTF-16 or UTF-32, which lenient servers read.
     WideEncoding = "wide_encoding", Refuse;
     /// The body is not valid UTF-8; the bad bytes were read as U+FFFD.

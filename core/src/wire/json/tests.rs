@@ -152,7 +152,10 @@ proptest! {
         prop_assume!(text.is_char_boundary(at));
         text.insert_str(at, &with);
         let found = issues(&text);
-        let refused = serde_json::from_str::<serde_json::Value>(&text).is_err_and(|error| !error.to_string().contains("number out of range"));
+        let strict = serde_json::from_str::<serde_json::Value>(&text).err().map(|error| error.to_string());
+        // serde_json refuses numbers beyond f64 before it sees what follows them; the reader does not evaluate numbers.
+        prop_assume!(!strict.as_ref().is_some_and(|error| error.contains("number out of range")));
+        let refused = strict.is_some();
         let only_doubled = found.iter().all(|(name, _)| *name == "duplicate_key");
         prop_assert_eq!(refused, !only_doubled, "{} {:?}", text, found);
     }

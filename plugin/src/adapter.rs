@@ -1,0 +1,142 @@
+//! The plugin's face to the SDK: callbacks in, host calls out. The SDK's default getters panic, so none of them is used.
+#![allow(unsafe_code, reason = "the SDK's main! macro expands to an exported function")]
+
+use std::rc::Rc;
+
+use proxy_wasm::traits::{Context, HttpContext, RootContext};
+use proxy_wasm::types;
+
+use crate::event_id::EventIds;
+use crate::filter::{Filter, Flow, Shared};
+use crate::host::{Header, Host, HostError, LocalReply, LogLevel};
+use crate::metrics::Metrics;
+use crate::{abi, banner, config};
+
+proxy_wasm::main! {{
+    proxy_wasm::set_root_context(|_| Box::new(Root::default()));
+}}
+
+/// The host behind the ABI.
+struct Gateway;
+
+impl Host for Gateway {
+    fn request_headers(&self) -> Result<Vec<Header>, HostError> {
+        abi::headers(abi::REQUEST_HEADERS)
+    }
+
+    fn remove_request_header(&self, name: &str) -> Result<(), HostError> {
+        abi::remove_header(abi::REQUEST_HEADERS, name)
+    }
+
+    fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
+        abi::buffer(abi::REQUEST_BODY, start, length)
+    }
+
+    fn set_response_header(&self, name: &str, value: Option<&str>) -> Result<(), HostError> {
+        match value {
+            Some(value) => abi::replace_header(abi::RESPONSE_HEADERS, name, value),
+            None => abi::remove_header(abi::RESPONSE_HEADERS, name),
+        }
+    }
+
+    fn property(&self, path: &[&str]) -> Result<Vec<u8>, HostError> {
+        abi::property(path)
+    }
+
+    fn set_filter_state(&self, name: &str, value: &str) -> Result<(), HostError> {
+        abi::set_property(name, value)
+    }
+
+    fn reply(&self, reply: &LocalReply) -> Result<(), HostError> {
+        abi::local_response(reply.status, &reply.details, &reply.headers, &reply.body)
+    }
+
+    fn define_counter(&self, name: &str) -> Result<u32, HostError> {
+        abi::define_counter(name)
+    }
+
+    fn count(&self, counter: u32) -> Result<(), HostError> {
+        abi::increment(counter)
+    }
+
+    fn log(&self, level: LogLevel, line: &str) {
+        abi::log(level as u32, line);
+    }
+
+    fn now_ns(&self) -> u64 {
+        abi::now_ns().unwrap_or_default()
+    }
+}
+
+/// One VM's copy of the plugin.
+#[derive(Default)]
+struct Root {
+    shared: Option<Rc<Shared>>,
+}
+
+impl Context for Root {}
+
+impl RootContext for Root {
+    fn on_vm_start(&mut self, _size: usize) -> bool {
+        Gateway.log(LogLevel::Info, &banner());
+        true
+    }
+
+    fn on_configure(&mut self, size: usize) -> bool {
+        let bytes = abi::buffer(abi::PLUGIN_CONFIGURATION, 0, size).unwrap_or_default();
+        match config::parse(&bytes) {
+            Ok(rules) => {
+                let event_ids = EventIds::new(Gateway.now_ns(), &bytes);
+                self.shared = Some(Rc::new(Shared { rules, metrics: Metrics::define(&Gateway), event_ids }));
+                true
+            }
+            Err(refused) => {
+                Gateway.log(LogLevel::Error, &format!("floodmark {refused}"));
+                false
+            }
+        }
+    }
+
+    fn create_http_context(&self, _context: u32) -> Option<Box<dyn HttpContext>> {
+        let shared = self.shared.as_ref()?;
+        Some(Box::new(Stream { filter: Filter::new(Rc::clone(shared)) }))
+    }
+
+    fn get_type(&self) -> Option<types::ContextType> {
+        Some(types::ContextType::HttpContext)
+    }
+}
+
+/// One request.
+struct Stream {
+    filter: Filter,
+}
+
+impl Context for Stream {}
+
+impl HttpContext for Stream {
+    fn on_http_request_headers(&mut self, _count: usize, end_of_stream: bool) -> types::Action {
+        self.filter.request_headers(&Gateway, end_of_stream).into()
+    }
+
+    fn on_http_request_body(&mut self, size: usize, end_of_stream: bool) -> types::Action {
+        self.filter.request_body(&Gateway, size, end_of_stream).into()
+    }
+
+    fn on_http_request_trailers(&mut self, _count: usize) -> types::Action {
+        self.filter.request_trailers(&Gateway).into()
+    }
+
+    fn on_http_response_headers(&mut self, _count: usize, _end_of_stream: bool) -> types::Action {
+        self.filter.response_headers(&Gateway).into()
+    }
+}
+
+impl From<Flow> for types::Action {
+    fn from(flow: Flow) -> Self {
+        match flow {
+            Flow::Continue => types::Action::Continue,
+            Flow::Pause => types::Action::Pause,
+        }
+    }
+}

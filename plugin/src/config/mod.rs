@@ -1,0 +1,188 @@
+//! The plugin's configuration: one JSON object. docs/config.md is generated from these types.
+
+mod parse;
+mod routes;
+
+use floodmark_core::Policy;
+use floodmark_core::wire::Format;
+pub use parse::{ConfigError, parse};
+pub use routes::{Rules, Ruleset, Target};
+use serde::{Deserialize, Serialize};
+
+/// The version of the configuration that this plugin reads.
+pub const CONFIG_VERSION: u32 = 1;
+/// The largest `max_body_bytes`: a body and its views must fit a VM many times over.
+pub const MAX_BODY_BYTES_LIMIT: u32 = 16 * 1024 * 1024;
+
+/// The whole configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Version of the configuration's meaning; must be 1.
+    pub version: u32,
+    /// The kill switch: with `false` every request passes untouched and unread, whatever else is configured.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Settings for every request that no override matches.
+    #[serde(default)]
+    pub defaults: Settings,
+    /// Other settings for some requests; the first that matches counts.
+    #[serde(default)]
+    pub overrides: Vec<Override>,
+}
+
+/// What happens to a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Whether requests are judged, and whether a verdict acts.
+    pub mode: Mode,
+    /// What is judged, and how.
+    pub policy: Policy,
+    /// Paths that carry AI traffic. A body on them that cannot be read is refused in enforce mode.
+    pub paths: Vec<AiPath>,
+    /// What to do with requests on all other paths.
+    pub other_paths: OtherPaths,
+    /// Largest body that is read, in bytes, 1 to 16777216. Keep it below the gateway's own buffer limit, which answers 413 by itself.
+    pub max_body_bytes: u32,
+    /// Keep the request's headers back until the body is judged, so that the upstream sees nothing of a blocked request. Needs
+    /// `allow_on_headers_stop_iteration: true` in Envoy's own plugin config: without it every request with a body hangs.
+    pub hold_headers: bool,
+    /// How a blocked request is answered.
+    pub reply: Reply,
+    /// Write a log line for verdict `allow` too.
+    pub log_allow: bool,
+}
+
+/// Whether requests are judged, and whether a verdict acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Nothing is read.
+    Off,
+    /// Requests are judged and counted; nothing is paused, changed or refused.
+    #[default]
+    Monitor,
+    /// Verdict `block` is answered in the upstream's place.
+    Enforce,
+}
+
+/// A path that carries AI traffic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AiPath {
+    /// The end of the path, without query; starts with a slash.
+    pub suffix: String,
+    /// The format spoken there; told from the body when it is left out.
+    #[serde(default)]
+    pub format: Option<ApiFormat>,
+}
+
+/// A wire format that a path can be pinned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ApiFormat {
+    /// OpenAI Chat Completions.
+    #[serde(rename = "openai_chat")]
+    OpenAiChat,
+    /// Anthropic Messages.
+    AnthropicMessages,
+}
+
+/// What to do with requests on paths that are not listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OtherPaths {
+    /// Read bodies of a JSON content-type, or of none, and judge those that turn out to be AI traffic.
+    #[default]
+    Json,
+    /// Let them pass unread.
+    Ignore,
+}
+
+/// How a blocked request is answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Reply {
+    /// HTTP status, 400 to 499; a verdict is never a server's error, since clients retry those.
+    pub status: u32,
+}
+
+/// Other settings for some requests.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Override {
+    /// Which requests; all that is given must match.
+    #[serde(rename = "match")]
+    pub matches: Match,
+    /// The settings that differ from `defaults`, with the same keys; objects are merged, lists replaced.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+    pub settings: serde_json::Value,
+}
+
+/// Which requests an override is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Match {
+    /// The request's host without port, in lower case; `*.example.com` matches every host below example.com.
+    pub host: Option<String>,
+    /// The start of the path.
+    pub path_prefix: Option<String>,
+    /// The name of the gateway's route (property `xds.route_name`).
+    pub route: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let path = |suffix: &str, format| AiPath { suffix: suffix.to_owned(), format: Some(format) };
+        Settings {
+            mode: Mode::default(),
+            policy: Policy::default(),
+            paths: vec![path("/chat/completions", ApiFormat::OpenAiChat), path("/v1/messages", ApiFormat::AnthropicMessages)],
+            other_paths: OtherPaths::default(),
+            max_body_bytes: 1_000_000,
+            hold_headers: false,
+            reply: Reply::default(),
+            log_allow: false,
+        }
+    }
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Reply { status: 403 }
+    }
+}
+
+impl From<ApiFormat> for Format {
+    fn from(format: ApiFormat) -> Self {
+        match format {
+            ApiFormat::OpenAiChat => Format::OpenAiChat,
+            ApiFormat::AnthropicMessages => Format::AnthropicMessages,
+        }
+    }
+}
+
+impl Mode {
+    /// Its name in config, metrics and logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Off => "off",
+            Mode::Monitor => "monitor",
+            Mode::Enforce => "enforce",
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}

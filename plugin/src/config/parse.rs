@@ -1,0 +1,182 @@
+//! From the configuration's bytes to checked rules, or to an error that names the key.
+
+use core::fmt;
+use std::rc::Rc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::routes::{Rules, Ruleset};
+use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Override, Settings};
+
+/// Why a configuration was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Path of the key, for example `overrides[0].settings.mode`; empty for the whole.
+    pub path: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.as_str() {
+            "" => write!(formatter, "configuration refused: {}", self.problem),
+            path => write!(formatter, "configuration refused at {path}: {}", self.problem),
+        }
+    }
+}
+
+/// Reads and checks a configuration.
+///
+/// # Errors
+/// The first key that is unknown, of the wrong type, or out of its range.
+pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(error("", "it is empty; the smallest is {\"version\": 1}"));
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let config: Config = typed(&mut reader, "")?;
+    reader.end().map_err(|problem| error("", problem))?;
+    if config.version != CONFIG_VERSION {
+        return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
+    }
+    let overrides = config.overrides.iter().enumerate();
+    Ok(Rules {
+        enabled: config.enabled,
+        defaults: ruleset(config.defaults.clone(), "defaults")?,
+        overrides: overrides
+            .map(|(index, one)| overridden(one, &config.defaults, &format!("overrides[{index}]")))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn overridden(one: &Override, defaults: &Settings, path: &str) -> Result<(Match, Rc<Ruleset>), ConfigError> {
+    if one.matches == Match::default() {
+        return Err(error(format!("{path}.match"), "it is empty and would match every request; name a host, path_prefix or route"));
+    }
+    let path = format!("{path}.settings");
+    if !one.settings.is_object() {
+        return Err(error(path, "must be an object with keys of `defaults`"));
+    }
+    let mut merged = serde_json::to_value(defaults).map_err(|problem| error(path.as_str(), problem))?;
+    merge(&mut merged, &one.settings);
+    let settings = typed(merged, &path)?;
+    Ok((one.matches.clone(), ruleset(settings, &path)?))
+}
+
+/// Lays `over` over `base`: objects key by key, everything else whole. As deep as `over`, whose depth serde_json bounds.
+fn merge(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key.as_str()).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
+}
+
+/// Checks what the types cannot say.
+fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
+    if !(1..=MAX_BODY_BYTES_LIMIT).contains(&settings.max_body_bytes) {
+        let problem = format!("{} is out of range; give 1 to {MAX_BODY_BYTES_LIMIT}", settings.max_body_bytes);
+        return Err(error(format!("{path}.max_body_bytes"), problem));
+    }
+    if !(400..=499).contains(&settings.reply.status) {
+        let problem = format!("{} is out of range; give 400 to 499, since clients retry a server's errors", settings.reply.status);
+        return Err(error(format!("{path}.reply.status"), problem));
+    }
+    for (index, ai_path) in settings.paths.iter().enumerate() {
+        if !ai_path.suffix.starts_with('/') || ai_path.suffix.contains(['?', '#']) {
+            let problem = format!("{:?} must start with a slash and hold no query", ai_path.suffix);
+            return Err(error(format!("{path}.paths[{index}].suffix"), problem));
+        }
+    }
+    Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.policy.{}", refused.key), refused.problem))
+}
+
+/// A value of type `T`; in the error the key's path begins with `path`.
+fn typed<'de, T: DeserializeOwned>(from: impl serde::Deserializer<'de, Error = serde_json::Error>, path: &str) -> Result<T, ConfigError> {
+    serde_path_to_error::deserialize(from).map_err(|problem| {
+        let inside = problem.path().to_string();
+        let path = match (path, inside.as_str()) {
+            (path, ".") => path.to_owned(),
+            ("", inside) => inside.to_owned(),
+            (path, inside) => format!("{path}.{inside}"),
+        };
+        error(path, problem.inner())
+    })
+}
+
+fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
+    ConfigError { path: path.into(), problem: problem.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Mode;
+
+    fn refused(text: &str) -> String {
+        parse(text.as_bytes()).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_would_be_right() {
+        for (text, path, word) in [
+            ("", "configuration refused: ", "{\"version\": 1}"),
+            ("{", "configuration refused: ", "line 1 column 1"),
+            ("{}", "configuration refused: ", "missing field `version`"),
+            ("{\"version\":1} x", "configuration refused: ", "trailing characters"),
+            (r#"{"version":2}"#, "at version:", "reads version 1"),
+            (r#"{"version":1,"defaults":{"mode":"block"}}"#, "at defaults.mode:", "`off`, `monitor`, `enforce`"),
+            (r#"{"version":1,"defaults":{"moode":"off"}}"#, "at defaults.moode:", "unknown field `moode`"),
+            (r#"{"version":1,"extra":0}"#, "at extra:", "unknown field `extra`"),
+            (r#"{"version":1,"version":1}"#, "at version:", "duplicate field `version`"),
+            (r#"{"version":1,"defaults":{"max_body_bytes":0}}"#, "at defaults.max_body_bytes:", "1 to 16777216"),
+            (r#"{"version":1,"defaults":{"max_body_bytes":"1"}}"#, "at defaults.max_body_bytes:", "expected u32"),
+            (r#"{"version":1,"defaults":{"reply":{"status":503}}}"#, "at defaults.reply.status:", "400 to 499"),
+            (r#"{"version":1,"defaults":{"paths":[{"suffix":"x"}]}}"#, "at defaults.paths[0].suffix:", "slash"),
+            (r#"{"version":1,"defaults":{"paths":[{"suffix":"/x","format":"soap"}]}}"#, "at defaults.paths[0].format:", "`openai_chat`"),
+            (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":1.5}}}}"#, "at defaults.policy.conversation.tau:", "0 to 1"),
+            (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":0}}}}"#, "at defaults.policy.conversation.tau:", "above 0"),
+            (r#"{"version":1,"defaults":{"policy":{"weights":{"rudeness":0.1}}}}"#, "at defaults.policy.weights.rudeness:", "role_confusion"),
+            (r#"{"version":1,"defaults":{"policy":{"weights":{"role_confusion":-1}}}}"#, "at defaults.policy.weights.role_confusion:", "0 to 1"),
+            (r#"{"version":1,"overrides":[{"match":{},"settings":{}}]}"#, "at overrides[0].match:", "empty"),
+            (r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":1}]}"#, "at overrides[0].settings:", "object"),
+            (r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":{"x":1}}]}"#, "at overrides[0].settings.x:", "unknown field"),
+            (r#"{"version":1,"overrides":[{"match":{"hots":"a"},"settings":{}}]}"#, "at overrides[0].match.hots:", "unknown field"),
+            (
+                r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":{"policy":{"conversation":{"rho":2}}}}]}"#,
+                "at overrides[0].settings.policy.conversation.rho:",
+                "0 to 1",
+            ),
+        ] {
+            let line = refused(text);
+            assert!(line.contains(path) && line.contains(word), "{text}\ngave {line}\nwanted {path} and {word}");
+            assert!(!line.contains('\n'), "one line only: {line}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_configuration_monitors() {
+        let rules = parse(br#"{"version":1}"#).expect("valid");
+        assert!(rules.enabled);
+        assert_eq!(rules.defaults.settings, Settings::default());
+        assert_eq!(rules.defaults.settings.mode, Mode::Monitor);
+    }
+
+    #[test]
+    fn an_override_keeps_what_it_does_not_name() {
+        let text = br#"{"version":1,"defaults":{"mode":"enforce","policy":{"conversation":{"tau":0.8},"weights":{"role_confusion":0.6}}},
+            "overrides":[{"match":{"path_prefix":"/lab"},"settings":{"mode":"monitor","policy":{"conversation":{"rho":0.5}}}}]}"#;
+        let rules = parse(text).expect("valid");
+        let (matches, lab) = &rules.overrides[0];
+        assert_eq!(matches.path_prefix.as_deref(), Some("/lab"));
+        assert_eq!(lab.settings.mode, Mode::Monitor);
+        assert_eq!(lab.settings.policy.conversation.tau, 0.8);
+        assert_eq!(lab.settings.policy.conversation.rho, 0.5);
+        assert_eq!(lab.settings.policy.weights["role_confusion"], 0.6);
+    }
+}

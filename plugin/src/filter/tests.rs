@@ -1,0 +1,1 @@
+//! The filter against a host in memory.

@@ -1,0 +1,83 @@
+//! Refusals: the one place that turns a verdict into bytes that the provider's own clients understand.
+
+use floodmark_core::Judgement;
+use floodmark_core::wire::Format;
+use serde::Serialize;
+
+use crate::host::LocalReply;
+
+/// The code that clients can look for, in OpenAI's `error.code`.
+pub const CODE: &str = "floodmark_blocked";
+/// Header with the verdict, on judged responses in enforce mode.
+pub const VERDICT_HEADER: &str = "x-floodmark-verdict";
+/// Header with the event id, on refusals.
+pub const EVENT_ID_HEADER: &str = "x-floodmark-event-id";
+
+#[derive(Serialize)]
+struct OpenAi<'a> {
+    error: OpenAiError<'a>,
+}
+
+/// OpenAI's error object; its clients want all four keys.
+#[derive(Serialize)]
+struct OpenAiError<'a> {
+    message: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    param: Option<&'a str>,
+    code: &'a str,
+}
+
+#[derive(Serialize)]
+struct Anthropic<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    error: AnthropicError<'a>,
+    request_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct AnthropicError<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    message: &'a str,
+}
+
+/// The refusal for a blocked request. It names the rule and the message, never the pattern, the score or the text.
+pub fn refusal(judgement: &Judgement<'_>, status: u32, event_id: &str) -> LocalReply {
+    let reason = judgement.decisive.as_ref();
+    let rule = reason.map_or("unknown", |reason| reason.rule);
+    let place = reason.and_then(|reason| reason.turn);
+    let message = match place {
+        Some(turn) => format!(
+            "Request blocked by the gateway's policy: rule {rule} at messages[{turn}]. Leave that message out to go on with the \
+             conversation. Event {event_id}."
+        ),
+        None => format!("Request blocked by the gateway's policy: rule {rule}. Event {event_id}."),
+    };
+    let body = match judgement.format {
+        Format::AnthropicMessages => to_json(&Anthropic {
+            kind: "error",
+            error: AnthropicError { kind: "permission_error", message: &message },
+            request_id: event_id,
+        }),
+        Format::OpenAiChat | Format::Unknown => {
+            to_json(&OpenAi { error: OpenAiError { message: &message, kind: "invalid_request_error", param: None, code: CODE } })
+        }
+    };
+    LocalReply {
+        status,
+        headers: vec![
+            ("content-type", "application/json".to_owned()),
+            (VERDICT_HEADER, judgement.verdict.name().to_owned()),
+            (EVENT_ID_HEADER, event_id.to_owned()),
+        ],
+        body,
+        details: format!("{CODE}{{{rule}}}"),
+    }
+}
+
+/// These types hold strings only, which JSON can always spell; were it otherwise, an empty body with the status still refuses.
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
