@@ -55,11 +55,6 @@ impl Compiled {
         Ok(compiled)
     }
 
-    /// The patterns in table order.
-    pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
-        self.categories.iter().flat_map(|category| &category.patterns)
-    }
-
     /// Calls `run` with the rules as the core sees them.
     pub fn with_set<T>(&self, run: impl FnOnce(&CategorySet<'_>) -> T) -> T {
         let categories: Vec<_> =

@@ -71,6 +71,7 @@ fn node(ast: &Ast) -> Result<()> {
             node(&group.ast)
         }
         Ast::Repetition(repetition) => {
+            node(&repetition.ast)?;
             let most = match &repetition.op.kind {
                 RepetitionKind::ZeroOrOne => Some(1),
                 RepetitionKind::Range(RepetitionRange::Exactly(count) | RepetitionRange::Bounded(_, count)) => Some(*count),
@@ -78,7 +79,7 @@ fn node(ast: &Ast) -> Result<()> {
             };
             let Some(most) = most else { bail!("`*`, `+` and `{{n,}}` match without bound: use `?` or {{m,n}}") };
             ensure!(most <= MAX_COUNT, "it repeats up to {most} times, the most is {MAX_COUNT}: write the words out");
-            node(&repetition.ast)
+            Ok(())
         }
         Ast::ClassBracketed(class) => {
             ensure!(!class.negated, "[^...] matches nearly anything: list the characters that are meant");

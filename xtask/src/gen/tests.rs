@@ -1,1 +1,0 @@
-//! The rules hold, the generated files are fresh, and the automaton agrees with its slow twin.
