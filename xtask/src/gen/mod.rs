@@ -1,6 +1,7 @@
 //! `cargo xtask gen`: turns the hand-edited rules into static tables and expands the oracle cases with the rules' own lines.
 
 mod automaton;
+mod config_doc;
 mod emit;
 mod rules;
 mod subset;
@@ -66,6 +67,7 @@ fn outputs(root: &Path) -> Result<Vec<Output>> {
         Output { path: "tables/src/generated/categories.rs", text: emit::source(&compiled, &tool) },
         Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
         Output { path: "testdata/conversations/paper.jsonl", text: vectors::expand(&cases, &compiled)? },
+        Output { path: "docs/config.md", text: config_doc::page()? },
     ])
 }
 

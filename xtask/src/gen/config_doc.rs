@@ -1,0 +1,235 @@
+//! docs/config.md, written from the configuration's types: every key, its default and its meaning, the issues and the counters.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result};
+use floodmark_core::wire::{Effect, IssueKind};
+use floodmark_plugin::config::{Config, Settings};
+use floodmark_plugin::host::{Header, Host, HostError, LocalReply, LogLevel};
+use floodmark_plugin::metrics::Metrics;
+use serde_json::{Map, Value};
+
+/// The page's text.
+///
+/// # Errors
+/// The types' schema has a form that this does not know.
+pub fn page() -> Result<String> {
+    let schema = serde_json::to_value(schemars::schema_for!(Config)).context("the configuration's schema")?;
+    let defaults = serde_json::json!({"enabled": true, "defaults": serde_json::to_value(Settings::default())?});
+    let mut page = String::from(HEAD);
+    let keys = Keys { schema: &schema, defaults: &defaults };
+    keys.table(&mut page, &schema, "")?;
+    page.push_str("\n## Categories\n\n| category | weight by default |\n|---|---|\n");
+    for category in floodmark_tables::CATEGORIES.categories {
+        writeln!(page, "| `{}` | {} |", category.name, category.weight)?;
+    }
+    page.push_str(REST);
+    page.push_str("| issue | effect | meaning |\n|---|---|---|\n");
+    for issue in IssueKind::ALL {
+        let effect = match issue.effect() {
+            Effect::Note => "counted",
+            Effect::Flag => "`flag`",
+            Effect::Refuse => "`block` on AI traffic",
+        };
+        writeln!(page, "| `{}` | {effect} | {} |", issue.name(), one_line(issue.describe()))?;
+    }
+    page.push_str(COUNTERS);
+    for name in counters() {
+        writeln!(page, "- `{name}`")?;
+    }
+    Ok(page)
+}
+
+const HEAD: &str = "\
+<!-- Written by `cargo xtask gen` from plugin/src/config and core; do not edit. Licence: Apache-2.0. -->
+# Configuration
+
+The plugin takes one JSON object, as `StringValue` or `Struct` in Envoy's plugin configuration. The smallest is `{\"version\": 1}`: it
+watches and counts, and changes nothing. Unknown keys and values out of range are refused with the key's path in one log line, and the
+gateway keeps its old configuration (or does not start).
+
+```json
+{
+  \"version\": 1,
+  \"defaults\": {\"mode\": \"enforce\", \"policy\": {\"conversation\": {\"tau\": 0.7}}},
+  \"overrides\": [{\"match\": {\"path_prefix\": \"/lab/\"}, \"settings\": {\"mode\": \"monitor\"}}]
+}
+```
+
+Keys of `overrides[].settings` are those of `defaults`.
+
+| key | type | default | meaning |
+|---|---|---|---|
+";
+
+const REST: &str = "
+## Verdicts and actions
+
+| verdict | meaning | action in `monitor` | action in `enforce` |
+|---|---|---|---|
+| `allow` | nothing to say | `continue` | `continue` |
+| `flag` | worth a log line: a hit outside the scored turns, or an issue that flags | `continue` | `continue` |
+| `block` | the score reached `tau`, or the body cannot be judged | `continue`, counted as `floodmark_would_block` | `reject` |
+
+A rejected request gets the provider's own error shape: OpenAI `invalid_request_error` with code `floodmark_blocked`, Anthropic
+`permission_error`. It names the rule and the message's index. `%RESPONSE_CODE_DETAILS%` is `floodmark_blocked{rule}`.
+
+## What others can read
+
+| where | name | holds |
+|---|---|---|
+| filter state | `wasm.floodmark.verdict` | the verdict |
+| filter state | `wasm.floodmark.score` | the conversation's score, 0 to 1 |
+| filter state | `wasm.floodmark.rule` | the rule that decided; missing for `allow` |
+| filter state | `wasm.floodmark.event_id` | `x-request-id` where it is fit, else an id of the plugin's |
+| filter state | `wasm.floodmark.report` | the whole report as JSON: scores, reasons with spans, issues; no message text |
+| response header, enforce mode only | `x-floodmark-verdict` | the verdict |
+| response header, refusals only | `x-floodmark-event-id` | the event id |
+
+In an access log: `%FILTER_STATE(wasm.floodmark.verdict:PLAIN)%`. In enforce mode `x-floodmark-*` headers that clients send are taken
+away, and those that upstreams send are replaced.
+
+## Issues
+
+What can be odd about a body. An issue that blocks does so on the listed paths and on bodies recognised as AI traffic; set
+`policy.unparsed` or `policy.oversize` to `flag` to let such traffic pass.
+
+";
+
+const COUNTERS: &str = "
+## Counters
+
+Envoy shows them as `wasmcustom.NAME`; the examples under `envoy-config/` turn the `_key=value` parts into tags.
+
+";
+
+/// The schema and the defaults beside it.
+struct Keys<'a> {
+    schema: &'a Value,
+    defaults: &'a Value,
+}
+
+impl Keys<'_> {
+    /// Rows for the members of `object`, whose path is `path`.
+    fn table(&self, page: &mut String, object: &Value, path: &str) -> Result<()> {
+        let members = object["properties"].as_object().with_context(|| format!("{path:?} has no properties"))?;
+        for (name, member) in members {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            self.row(page, member, &path)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, page: &mut String, member: &Value, path: &str) -> Result<()> {
+        let target = self.resolve(member);
+        let meaning = member["description"].as_str().or(target["description"].as_str()).with_context(|| format!("{path} has no doc"))?;
+        let default = self.default(path).map_or(String::new(), |value| format!("`{value}`"));
+        writeln!(page, "| `{path}` | {} | {default} | {} |", self.kind(member)?, one_line(meaning))?;
+        if target["properties"].is_object() {
+            self.table(page, target, path)?;
+        }
+        let items = self.resolve(&member["items"]);
+        if items["properties"].is_object() {
+            self.table(page, items, &format!("{path}[]"))?;
+        }
+        Ok(())
+    }
+
+    /// What may stand there: a type's name, or the words it may be.
+    fn kind(&self, member: &Value) -> Result<String> {
+        let target = self.resolve(member);
+        if let Some(variants) = target["oneOf"].as_array() {
+            let words = variants.iter().map(|variant| Ok(format!("`{}`", variant["const"].as_str().context("a variant without a word")?)));
+            return Ok(words.collect::<Result<Vec<_>>>()?.join(" or "));
+        }
+        Ok(match target["type"].as_str().or(target["type"][0].as_str()) {
+            Some("array") => format!("list of {}s", self.kind(&member["items"])?),
+            Some("integer") => "whole number".to_owned(),
+            Some(plain) => plain.to_owned(),
+            None => anyhow::bail!("a type that this page cannot name: {target}"),
+        })
+    }
+
+    /// Follows references, and takes the one type of an optional value.
+    fn resolve<'a>(&'a self, member: &'a Value) -> &'a Value {
+        if let Some(inner) = member["anyOf"].as_array().and_then(|any| any.iter().find(|inner| inner["type"] != "null")) {
+            return self.resolve(inner);
+        }
+        match member["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+            Some(pointer) => self.schema.pointer(pointer).unwrap_or(member),
+            None => member,
+        }
+    }
+
+    /// The default of a single value; objects show theirs key by key.
+    fn default(&self, path: &str) -> Option<&Value> {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        self.defaults.pointer(&pointer).filter(|value| value.as_object().is_none_or(Map::is_empty) || value.is_array())
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+/// The names that the plugin defines, by asking it.
+fn counters() -> Vec<String> {
+    let recorder = Recorder::default();
+    Metrics::define(&recorder);
+    recorder.0.into_inner()
+}
+
+/// A host that notes the counters and has nothing else.
+#[derive(Default)]
+struct Recorder(RefCell<Vec<String>>);
+
+impl Host for Recorder {
+    fn request_headers(&self) -> Result<Vec<Header>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn remove_request_header(&self, _: &str) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn request_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn property(&self, _: &[&str]) -> Result<Vec<u8>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn set_filter_state(&self, _: &str, _: &str) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn reply(&self, _: &LocalReply) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn define_counter(&self, name: &str) -> Result<u32, HostError> {
+        self.0.borrow_mut().push(name.to_owned());
+        Ok(0)
+    }
+    fn count(&self, _: u32) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn log(&self, _: LogLevel, _: &str) {}
+    fn now_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// `PROXY_STATUS_UNIMPLEMENTED`.
+const UNIMPLEMENTED: HostError = HostError(12);
+
+#[cfg(test)]
+mod tests {
+    use super::HEAD;
+
+    #[test]
+    fn the_example_is_accepted() {
+        let example = HEAD.split("```json").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+        let rules = floodmark_plugin::config::parse(example.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"));
+        assert_eq!(rules.overrides.len(), 1);
+    }
+}
