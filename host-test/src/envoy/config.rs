@@ -11,6 +11,7 @@ const ADMIN_PORT: &str = "port_value: 9901";
 const UPSTREAM_PORT: &str = "port_value: 8000";
 const MODULE: &str = "filename: target/wasm/floodmark.wasm";
 const FILTER: &str = "- name: floodmark\n";
+const ROUTER: &str = "- name: envoy.filters.http.router\n";
 
 /// The text of an Envoy config on its way to a running Envoy.
 #[derive(Clone, Debug)]
@@ -58,12 +59,15 @@ impl Config {
         })
     }
 
-    /// The same config with the filter in place but switched off: what a request costs without Floodmark.
+    /// The same config with the filter cut out: what a request costs without Floodmark.
     ///
     /// # Errors
-    /// When the filter is not in the config.
+    /// When the filter and the router after it are not in the config.
     pub fn without_filter(self) -> anyhow::Result<Self> {
-        self.replace(FILTER, "- name: floodmark\n            disabled: true\n")
+        let start = self.text.find(FILTER).context("no filter named floodmark")?;
+        let length = self.text[start..].find(ROUTER).context("no router after the filter")?;
+        let (before, rest) = self.text.split_at(start);
+        Ok(Self { text: format!("{before}{}", &rest[length..]) })
     }
 
     /// The config's text.

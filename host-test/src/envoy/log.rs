@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::{Envoy, GLANCE, PATIENCE, start};
+use super::{Envoy, GLANCE, PATIENCE};
 
 /// One line of the access log.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl Envoy {
     pub async fn access_line(&self, id: &str) -> anyhow::Result<AccessLine> {
         let started = Instant::now();
         loop {
-            let bytes = std::fs::read(self.folder.path().join(start::ACCESS_LOG))
+            let bytes = std::fs::read(self.access_log())
                 .context("cannot read the access log")?;
             // The last line may be half written.
             let whole = bytes

@@ -84,13 +84,16 @@ impl Envoy {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Lets Envoy run on after this value is gone; returns its process id and the folder with its config and logs.
+    /// The folder with its config and logs; it goes when this value goes.
     #[must_use]
-    pub fn detach(self) -> (u32, PathBuf) {
-        let mut this = std::mem::ManuallyDrop::new(self);
-        let folder = this.folder.path().to_path_buf();
-        this.folder.disable_cleanup(true);
-        (this.child.id(), folder)
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The file with the access log.
+    #[must_use]
+    pub fn access_log(&self) -> PathBuf {
+        self.folder.path().join(start::ACCESS_LOG)
     }
 }
 

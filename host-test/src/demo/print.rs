@@ -1,0 +1,35 @@
+//! The demo's table.
+
+use comfy_table::{CellAlignment, Table};
+
+use super::{Case, Outcome};
+
+/// One row for each conversation. `turns` are user and tool turns, which are the ones that are scored.
+#[must_use]
+pub fn table(rows: &[(&Case, usize, Outcome)]) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
+    table.set_header(["conversation", "turns", "score", "verdict", "status", "upstream received", "time added"]);
+    for (case, turns, outcome) in rows {
+        table.add_row([
+            case.id.clone(),
+            turns.to_string(),
+            outcome.score.map_or_else(|| "-".to_owned(), |s| format!("{s:.4}")),
+            outcome.verdict.clone().unwrap_or_else(|| "-".to_owned()),
+            outcome.status.to_string(),
+            outcome.seen.to_string(),
+            outcome.time.map_or_else(|| "-".to_owned(), added),
+        ]);
+    }
+    for column in [1, 2, 4, 6] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn added((with, without): (std::time::Duration, std::time::Duration)) -> String {
+    let us = |d: std::time::Duration| d.as_secs_f64() * 1e6;
+    format!("{:+.0} us", us(with) - us(without))
+}
