@@ -7,5 +7,7 @@ pub mod client;
 pub mod demo;
 pub mod emulator;
 pub mod envoy;
+pub mod inspect;
+pub mod replay;
 pub mod runtime;
 pub mod upstream;

@@ -16,11 +16,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Inspect(cli::inspect::Args),
+    Replay(cli::replay::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Inspect(args) => args.run(),
+        Command::Replay(args) => args.run(),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("floodmark-host: {error:#}");

@@ -97,13 +97,11 @@ fn metrics_move_as_in_envoy() {
 #[test]
 fn missing_capabilities_answer_unimplemented() {
     let without = |capability| Options { without: [capability].into_iter().collect(), ..Options::default() };
-    let code = format!(
-        r#"(call $say (call $define (i32.const 0) @"m" (i32.const 40))) (call $say (call $increment (i32.const 1) (i64.const 1)))
-           (call $say (call $set_property @"a" @"b")) (call $say (call $property @"a" (i32.const 16) (i32.const 20)))"#
-    );
+    let code = r#"(call $say (call $define (i32.const 0) @"m" (i32.const 40))) (call $say (call $increment (i32.const 1) (i64.const 1)))
+           (call $say (call $set_property @"a" @"b")) (call $say (call $property @"a" (i32.const 16) (i32.const 20)))"#;
     // "<" is 12, unimplemented.
-    assert_eq!(run(&code, &without(Capability::Metrics)).1, ["<", "<", "0", "0"]);
-    let (exchange, lines) = run(&code, &without(Capability::Properties));
+    assert_eq!(run(code, &without(Capability::Metrics)).1, ["<", "<", "0", "0"]);
+    let (exchange, lines) = run(code, &without(Capability::Properties));
     assert_eq!((lines, exchange.filter_state.len()), (["0", "0", "<", "<"].map(str::to_owned).to_vec(), 0));
     let logging = r#"(i32.store8 (i32.const 40) (i32.add (i32.const 48) (call $log (i32.const 5) @"x")))
         (drop (call $set_property @"log" (i32.const 40) (i32.const 1)))"#;

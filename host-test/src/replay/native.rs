@@ -1,0 +1,108 @@
+//! The plugin's filter run natively over a host in memory.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use floodmark_plugin::config;
+use floodmark_plugin::event_id::EventIds;
+use floodmark_plugin::filter::{Filter, Flow, Shared};
+use floodmark_plugin::host::{Header, Host, HostError, LocalReply, LogLevel};
+use floodmark_plugin::metrics::Metrics;
+
+use crate::emulator::Request;
+
+/// The ABI's status for something that is not there.
+const NOT_FOUND: HostError = HostError(1);
+
+/// A configured filter.
+#[derive(Debug)]
+pub(super) struct Native {
+    shared: Rc<Shared>,
+}
+
+impl Native {
+    pub(super) fn new(configuration: &str) -> Result<Self, config::ConfigError> {
+        let rules = config::parse(configuration.as_bytes())?;
+        let metrics = Metrics::define(&Memory::default());
+        let event_ids = EventIds::new(0, configuration.as_bytes());
+        Ok(Self { shared: Rc::new(Shared { rules, metrics, event_ids }) })
+    }
+
+    /// The report on one request, whose body comes in the request's chunks; `None` when the filter lets it pass unread.
+    pub(super) fn report(&self, request: &Request) -> Option<String> {
+        let mut host = Memory {
+            headers: request.headers.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.to_vec())).collect(),
+            ..Memory::default()
+        };
+        let mut filter = Filter::new(Rc::clone(&self.shared));
+        filter.request_headers(&host, request.chunks.is_empty() && request.trailers.is_none());
+        let mut held = false;
+        for (index, chunk) in request.chunks.iter().enumerate() {
+            if !held {
+                host.body.clear();
+            }
+            host.body.extend_from_slice(chunk);
+            let last = index + 1 == request.chunks.len() && request.trailers.is_none();
+            held = filter.request_body(&host, host.body.len(), last) == Flow::Pause;
+        }
+        if request.trailers.is_some() {
+            filter.request_trailers(&host);
+        }
+        host.report.into_inner()
+    }
+}
+
+/// A gateway that only holds one request and keeps the report.
+#[derive(Debug, Default)]
+struct Memory {
+    headers: Vec<Header>,
+    body: Vec<u8>,
+    report: RefCell<Option<String>>,
+}
+
+impl Host for Memory {
+    fn request_headers(&self) -> Result<Vec<Header>, HostError> {
+        Ok(self.headers.clone())
+    }
+
+    fn remove_request_header(&self, _: &str) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
+        Ok(self.body.iter().skip(start).take(length).copied().collect())
+    }
+
+    fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn property(&self, _: &[&str]) -> Result<Vec<u8>, HostError> {
+        Err(NOT_FOUND)
+    }
+
+    fn set_filter_state(&self, name: &str, value: &str) -> Result<(), HostError> {
+        if name == super::engine::REPORT_STATE {
+            self.report.replace(Some(value.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn reply(&self, _: &LocalReply) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn define_counter(&self, _: &str) -> Result<u32, HostError> {
+        Ok(0)
+    }
+
+    fn count(&self, _: u32) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn log(&self, _: LogLevel, _: &str) {}
+
+    fn now_ns(&self) -> u64 {
+        0
+    }
+}
