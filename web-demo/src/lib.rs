@@ -1,1 +1,46 @@
-//! Placeholder until the first real commit of this crate.
+//! The judgement in a browser: what the page calls, as JSON text both ways. The page's own code is in www.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
+
+mod about;
+mod reading;
+
+use floodmark_core::{Hint, Judge, Policy, Report};
+use floodmark_tables::CATEGORIES;
+use serde::Serialize;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// A request whose path is known to carry AI traffic: a body that cannot be read is refused, as a gateway would.
+const HINT: Hint = Hint { format: None, ai_path: true };
+
+/// Judges a chat body with the default policy and gives the report, the same JSON as the gateway and the command line give.
+///
+/// # Errors
+/// A text on what is wrong with the built-in policy; no body can cause one.
+#[wasm_bindgen]
+pub fn judge(body: &str) -> Result<String, String> {
+    let judge = Judge::new(&Policy::default(), &CATEGORIES).map_err(|error| format!("{}: {}", error.key, error.problem))?;
+    let judgement = judge.judge(body.as_bytes(), HINT);
+    to_json(&Report::from(&judgement))
+}
+
+/// Gives the texts that `judge` looks at, in wire order: a list of `{"message", "channel", "turn", "text"}`.
+///
+/// # Errors
+/// None that a body can cause.
+#[wasm_bindgen]
+pub fn read(body: &str) -> Result<String, String> {
+    to_json(&reading::events(body))
+}
+
+/// Gives version, tables, policy and the meaning of every issue.
+///
+/// # Errors
+/// None that can be caused from outside.
+#[wasm_bindgen]
+pub fn about() -> Result<String, String> {
+    to_json(&about::about())
+}
+
+fn to_json(value: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(value).map_err(|error| error.to_string())
+}

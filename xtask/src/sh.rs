@@ -90,20 +90,19 @@ pub fn is_program(file: &Path) -> bool {
 
 /// The command as one could type it: what was set in the environment, then the words.
 pub fn show(command: &Command) -> String {
-    let env = command
-        .get_envs()
-        .filter_map(|(name, value)| value.map(|value| format!("{}={}", name.to_string_lossy(), quote(&value.to_string_lossy()))));
+    let env = command.get_envs().filter_map(|(name, value)| {
+        let (name, value) = (name.to_string_lossy(), value?.to_string_lossy());
+        // The encoded form separates by a control character that nobody can type.
+        let name = if name == "CARGO_ENCODED_RUSTFLAGS" { "RUSTFLAGS".into() } else { name };
+        Some(format!("{name}={}", quote(&value.replace('\u{1f}', " "))))
+    });
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     env.chain(words.map(|word| quote(&word.to_string_lossy()))).collect::<Vec<_>>().join(" ")
 }
 
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    // CARGO_ENCODED_RUSTFLAGS separates by a control character, which a shell would print as nothing.
-    format!("'{}'", word.replace('\u{1f}', " ").replace('\'', r"'\''"))
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 fn tail(path: &Path) -> String {
@@ -123,6 +122,9 @@ mod tests {
         let mut command = Command::new("tool");
         command.env("KEY", "two words").arg("--flag").arg("it's").arg("");
         assert_eq!(show(&command), r"KEY='two words' tool --flag 'it'\''s' ''");
+        let mut command = Command::new("cargo");
+        command.env("CARGO_ENCODED_RUSTFLAGS", "-Cone=1\u{1f}-Ctwo=2");
+        assert_eq!(show(&command), "RUSTFLAGS='-Cone=1 -Ctwo=2' cargo");
     }
 
     #[test]

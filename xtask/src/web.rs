@@ -22,7 +22,7 @@ pub fn run(sh: &Sh, serve: bool, port: u16) -> Result<()> {
 /// Builds target/web; gives one line on it.
 pub fn build(sh: &Sh) -> Result<String> {
     let module = paths::target("wasm/floodmark_demo.wasm");
-    let demo = Cdylib { package: "floodmark-demo", profile: "release", features: &[] };
+    let demo = Cdylib { package: "floodmark-demo", profile: "web", features: &[] };
     toolchain::find(sh)?.build_cdylib(sh, &demo, &module)?;
 
     let _lock = setup::lock()?;
@@ -36,6 +36,8 @@ pub fn build(sh: &Sh) -> Result<String> {
         std::fs::copy(&file, part.join(file.file_name().unwrap_or_default()))
             .with_context(|| format!("cannot copy {}; web-demo/www holds plain files only", file.display()))?;
     }
+    // The page's examples are the conversations of the demonstration.
+    std::fs::copy(paths::root().join("testdata/demo.jsonl"), part.join("examples.jsonl")).context("cannot copy testdata/demo.jsonl")?;
     remove(&out)?;
     std::fs::rename(&part, &out)?;
     let bytes = std::fs::metadata(out.join("floodmark_demo_bg.wasm"))?.len();

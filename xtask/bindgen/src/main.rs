@@ -7,6 +7,6 @@ fn main() -> Result<()> {
         anyhow::bail!("usage: floodmark-bindgen MODULE.wasm OUT_DIR");
     };
     let mut bindgen = wasm_bindgen_cli_support::Bindgen::new();
-    bindgen.input_path(&module).web(true)?.typescript(false);
+    bindgen.input_path(&module).web(true)?.typescript(false).remove_name_section(true).remove_producers_section(true);
     bindgen.generate(out).with_context(|| format!("cannot make bindings for {module}"))
 }

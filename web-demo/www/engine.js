@@ -1,0 +1,18 @@
+//! The judgement itself: the WebAssembly module behind functions that give objects.
+import init, * as wasm from './floodmark_demo.js';
+
+/** Loads the module; gives what it says of itself. */
+export async function load() {
+  await init({ module_or_path: new URL('floodmark_demo_bg.wasm', import.meta.url) });
+  return JSON.parse(wasm.about());
+}
+
+/** The report on a request body given as text. */
+export function judge(body) {
+  return JSON.parse(wasm.judge(body));
+}
+
+/** The texts that `judge` looks at, in wire order. */
+export function read(body) {
+  return JSON.parse(wasm.read(body));
+}

@@ -1,0 +1,46 @@
+//! The score against the threshold, with what it is made of.
+import { el } from './dom.js';
+
+/** A number as people read it: at most four digits behind the point. */
+export function number(value) {
+  return String(Number(value.toFixed(4)));
+}
+
+/** What adds up to the score: name, amount, and how it came about. */
+export function parts(report, { rho, delta, beta_e, beta_r }) {
+  const more = Math.max(0, report.distinct_categories - 1);
+  return [
+    { name: 'peak', amount: report.peak, how: 'highest score of one turn' },
+    { name: 'match ratio', amount: report.match_ratio * rho, how: `${number(report.match_ratio)} of the turns hit × ${rho}` },
+    { name: 'diversity', amount: report.diversity, how: `${more} more ${more === 1 ? 'category' : 'categories'} × ${delta}` },
+    { name: 'escalation', amount: report.escalation ? beta_e : 0, how: report.escalation ? 'the last turns rise' : 'no rise at the end' },
+    {
+      name: 'resampling',
+      amount: report.resampling ? beta_r : 0,
+      how: report.resampling ? 'the same request again and again' : 'no repeated request',
+    },
+  ];
+}
+
+/** The meter and the table of parts. */
+export function renderScore(report, params) {
+  if (!report.evaluated) {
+    const text = `Not scored: a conversation needs ${params.min_user_turns} user messages or more.`;
+    return [el('p', { className: 'hint' }, text)];
+  }
+  const list = parts(report, params);
+  const segment = (part, index) =>
+    el('span', { className: `part part-${index}`, style: { width: `${part.amount * 100}%` }, title: `${part.name} ${number(part.amount)}` });
+  const tau = el('span', { className: 'tau', style: { left: `${params.tau * 100}%` } });
+  const label = `Score ${number(report.score)} of 1; blocked from ${params.tau}`;
+  const meter = el('div', { className: 'meter', role: 'img', ariaLabel: label }, ...list.map(segment), tau);
+  const row = (part, index) =>
+    el('tr', { className: part.amount > 0 ? '' : 'nothing' },
+      el('th', { scope: 'row' }, el('span', { className: `swatch part-${index}` }), part.name),
+      el('td', { className: 'amount' }, number(part.amount)), el('td', {}, part.how));
+  const sum = list.reduce((total, part) => total + part.amount, 0);
+  const capped = sum > report.score + 1e-9 ? `sum ${number(sum)}, capped at 1` : 'sum';
+  const total = el('tr', { className: 'total' }, el('th', { scope: 'row' }, 'score'),
+    el('td', { className: 'amount' }, number(report.score)), el('td', {}, `${capped}; blocked from ${params.tau}`));
+  return [meter, el('table', {}, el('tbody', {}, ...list.map(row), total))];
+}
