@@ -22,16 +22,15 @@ impl Folded {
         let mut rest = original;
         let mut at = 0;
         while !rest.is_empty() {
-            let plain = rest.bytes().take_while(|byte| (0x21..0x7f).contains(byte)).count();
-            if plain > 0 {
-                let (run, tail) = rest.split_at(plain);
+            let plain = plain_length(rest.as_bytes(), after_space);
+            if let (1.., Some((run, tail))) = (plain, rest.split_at_checked(plain)) {
                 folded.mark(at);
                 let from = folded.text.len();
                 folded.text.push_str(run);
                 if let Some(copied) = folded.text.get_mut(from..) {
                     copied.make_ascii_lowercase();
                 }
-                (rest, at, after_space) = (tail, at + plain, false);
+                (rest, at, after_space) = (tail, at + plain, run.ends_with(' '));
                 continue;
             }
             let mut chars = rest.chars();
@@ -78,6 +77,17 @@ impl Folded {
     }
 }
 
+/// Number of bytes at the start that fold one to one: printable ASCII, of spaces none behind another.
+fn plain_length(bytes: &[u8], mut after_space: bool) -> usize {
+    let plain = |&byte: &u8| {
+        let space = byte == b' ';
+        let fits = (b' '..0x7f).contains(&byte) && !(space && after_space);
+        after_space = space;
+        fits
+    };
+    bytes.iter().copied().take_while(plain).count()
+}
+
 /// Where a view offset leads, counted on from the step before it.
 fn follow((view, original): (u32, u32), offset: u32) -> usize {
     original.saturating_add(offset.saturating_sub(view)) as usize
@@ -104,6 +114,28 @@ mod tests {
         assert_eq!(fold(""), "");
         assert_eq!(fold("\u{212a}\u{17f}\u{3a3}\u{3c2}\u{c4}\u{df}"), "ks\u{3c3}\u{3c3}\u{e4}ss");
         assert_eq!(fold("nul\0stays\u{1f}"), "nul\0stays\u{1f}");
+    }
+
+    proptest::proptest! {
+        /// The definition, letter by letter.
+        #[test]
+        fn folding_is_what_the_definition_says(text in "[ a\tB\u{a0}\u{df}\u{3a3}\u{130}\u{200b}\\PC]{0,40}") {
+            let mut expected = String::new();
+            for letter in text.chars() {
+                if !letter.is_whitespace() {
+                    expected.extend(letter.to_uppercase().flat_map(char::to_lowercase));
+                } else if !expected.ends_with(' ') {
+                    expected.push(' ');
+                }
+            }
+            let folded = Folded::new(&text);
+            proptest::prop_assert_eq!(folded.as_str(), expected.as_str());
+            // Whatever is asked, the answer is a range of whole characters.
+            for start in 0..=expected.len() {
+                let (from, to) = folded.span(&text, start, (start + 3).min(expected.len()));
+                proptest::prop_assert!(text.get(from..to).is_some());
+            }
+        }
     }
 
     #[test]
