@@ -86,8 +86,9 @@ impl Tables {
 
     fn new(patterns: &[&Pattern]) -> Result<Self> {
         let tables = Self::lay_out(&determinise(patterns)?)?;
-        let size = tables.automaton().size_bytes();
-        ensure!(size <= AUTOMATA_BUDGET_BYTES, "the automaton takes {size} bytes of {AUTOMATA_BUDGET_BYTES}");
+        let (automaton, budget) = (tables.automaton(), AUTOMATA_BUDGET_BYTES);
+        let (size, states, kinds) = (automaton.size_bytes(), automaton.states(), automaton.stride);
+        ensure!(size <= budget, "{size} of {budget} bytes: {states} states with a column for each of {kinds} kinds of byte");
         Ok(tables)
     }
 

@@ -58,6 +58,30 @@ fn what_users_complained_about_hits_nothing() {
     }
 }
 
+/// No rule of ours has a word that ends in another one of its words, so this needs a set of its own.
+#[test]
+fn a_match_begins_at_a_word_and_not_inside_one() {
+    let rule = |id: &str, more: &str, pattern: &str, line: &str| {
+        format!(
+            "[[pattern]]\nid = {id:?}\n{more}\npattern = {pattern:?}\nreason = \"r\"\nmust_match = [{line:?}, \"2 {line}\"]\nmust_not_match = [\"a\", \"b\"]\n"
+        )
+    };
+    let head = "category = \"sample\"\nweight = 1\nsummary = \"s\"\n".to_owned();
+    let file = head
+        + &rule("open", "", "(open|reopen) the gate", "open the gate")
+        + &rule("stem", "whole_words = false", "disregard", "disregarding");
+    let compiled = Compiled::new(vec![rules::parse("sample", &file).expect("a good file")]).expect("small");
+    verify::lines(&compiled).expect("its lines hold");
+    let spans = |text: &str| -> Vec<(usize, usize)> {
+        compiled.with_set(|set| set.scan(text).hits.iter().map(|&hit| set.span(text, hit)).collect())
+    };
+    assert_eq!(spans("reopen the gate"), [(0, 15)]);
+    assert_eq!(spans("now open the gate"), [(4, 17)]);
+    assert_eq!(spans("preopen the gate"), []);
+    assert_eq!(spans("open the gates"), []);
+    assert_eq!(spans("undisregarded"), [(2, 11)]);
+}
+
 #[test]
 fn the_default_weights_are_the_papers() {
     let weights: Vec<_> = COMPILED.categories.iter().map(|category| (category.name.as_str(), category.weight)).collect();
