@@ -35,7 +35,11 @@ function update() {
     return;
   }
   const report = judge(text);
-  byId('verdict').replaceChildren(...renderVerdict(report));
+  // Said aloud by screen readers, so it is touched only when it changes.
+  const verdict = el('div', {}, ...renderVerdict(report));
+  if (verdict.textContent !== byId('verdict').textContent) {
+    byId('verdict').replaceChildren(...verdict.childNodes);
+  }
   byId('score').replaceChildren(...renderScore(report, about.policy.conversation));
   byId('issues').replaceChildren(...renderIssues(report, text, about, goTo));
   byId('events').replaceChildren(...renderEvents(report, read(text), Object.keys(about.categories)));

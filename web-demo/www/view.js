@@ -50,17 +50,22 @@ export function renderEvents(report, events, categories) {
   const scores = events.map(scoreOf(report));
   const colour = (reason) => `category-${Math.max(0, categories.indexOf(reason.category))}`;
   return events.map((event, index) => {
-    const mark = ({ text, reasons: hits }) => hits.length === 0 ? text
-      : el('mark', { className: colour(hits[0]), title: hits.map((hit) => hit.rule).join(', ') }, text);
+    const mark = ({ text, reasons: hits }) => hits.length === 0 ? visible(text)
+      : el('mark', { className: colour(hits[0]), title: hits.map((hit) => hit.rule).join(', ') }, visible(text));
     const rules = [...new Map(reasons[index].map((reason) => [reason.rule, reason])).values()];
     const chips = rules.map((reason) => el('li', { className: reason.category === null ? '' : colour(reason) }, reason.rule));
     const message = event.message === null ? 'outside the messages' : `${event.message}`;
     return el('li', { className: scores[index] === null ? 'aside' : 'turn' },
-      el('div', { className: 'event-head' }, el('span', { className: 'number' }, message), el('span', { className: 'role' }, event.channel),
+      el('div', { className: 'event-head' }, el('span', { className: 'number' }, message), el('span', { className: 'role' }, event.channel.replace('_', ' ')),
         bar(scores[index])),
       el('p', { className: 'text' }, ...cut(event.text, reasons[index]).map(mark)),
       chips.length === 0 ? null : el('ul', { className: 'chips', ariaLabel: 'Rules hit' }, ...chips));
   });
+}
+
+/** Separate records within one text are set apart by a character that has no shape. */
+function visible(text) {
+  return text.replaceAll('\u001f', ' · ');
 }
 
 function bar(score) {

@@ -74,8 +74,9 @@ fn run(steps: &[Step]) -> Result<()> {
             }
         }
     }
-    let (count, seconds) = (steps.len(), start.elapsed().as_secs_f64());
-    println!("{:<8} ok     {seconds:>7.1} s  {count} step{}", "all", if count == 1 { "" } else { "s" });
+    if steps.len() > 1 {
+        println!("{:<8} ok     {:>7.1} s  {} steps", "all", start.elapsed().as_secs_f64(), steps.len());
+    }
     Ok(())
 }
 
