@@ -19,7 +19,7 @@ pub static CATEGORIES: CategorySet<'static> = CategorySet {
         match_offsets: &MATCH_OFFSETS,
         match_patterns: &MATCH_PATTERNS,
     },
-    fingerprint: "f59a744bd0776f70",
+    fingerprint: "b28a46851f557e45",
 };
 
 #[rustfmt::skip]
@@ -61,7 +61,7 @@ static PATTERN_INFOS: [PatternInfo<'static>; 41] = [
     PatternInfo { id: "instruction_seeding.keep_it_from_the_user", category: 2, longest_bytes: 31 },
     PatternInfo { id: "instruction_seeding.note_to_the_machine", category: 2, longest_bytes: 36 },
     PatternInfo { id: "instruction_seeding.if_a_machine_reads_this", category: 2, longest_bytes: 55 },
-    PatternInfo { id: "instruction_seeding.call_the_tool_first", category: 2, longest_bytes: 36 },
+    PatternInfo { id: "instruction_seeding.send_it_first", category: 2, longest_bytes: 36 },
     PatternInfo { id: "role_confusion.play_an_unbound_model", category: 3, longest_bytes: 29 },
     PatternInfo { id: "role_confusion.you_are_now_unbound", category: 3, longest_bytes: 39 },
     PatternInfo { id: "role_confusion.no_longer_a_model", category: 3, longest_bytes: 42 },
