@@ -58,13 +58,7 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
     Ok(lines)
 }
 
-async fn requests(
-    envoys: &[Envoy],
-    size: &str,
-    body: &str,
-    budget_us: f64,
-    effort: Effort,
-) -> anyhow::Result<Vec<Line>> {
+async fn requests(envoys: &[Envoy], size: &str, body: &str, budget_us: f64, effort: Effort) -> anyhow::Result<Vec<Line>> {
     let call = Call::post(PATH, body.to_owned());
     let addresses: Vec<_> = envoys.iter().map(Envoy::address).collect();
     let blocks = latency(&addresses, &call, 200, effort.blocks).await?;

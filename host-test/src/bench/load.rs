@@ -46,13 +46,7 @@ pub async fn latency(addresses: &[SocketAddr], call: &Call, status: u16, rounds:
 ///
 /// # Errors
 /// When an answer is missing or has another status than `status`.
-pub async fn throughput(
-    address: SocketAddr,
-    call: &Call,
-    status: u16,
-    connections: usize,
-    time: Duration,
-) -> anyhow::Result<f64> {
+pub async fn throughput(address: SocketAddr, call: &Call, status: u16, connections: usize, time: Duration) -> anyhow::Result<f64> {
     let mut open = Vec::new();
     for _ in 0..connections {
         open.push(Connection::open(address, Protocol::Http1).await?);

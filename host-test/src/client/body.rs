@@ -20,12 +20,7 @@ pub(super) fn cut(whole: &[u8], sizes: &[usize]) -> Vec<Bytes> {
     let mut pieces = Vec::new();
     let mut at = 0;
     while at < whole.len() {
-        let size = sizes
-            .get(pieces.len())
-            .or(sizes.last())
-            .copied()
-            .unwrap_or(whole.len())
-            .max(1);
+        let size = sizes.get(pieces.len()).or(sizes.last()).copied().unwrap_or(whole.len()).max(1);
         let end = (at + size).min(whole.len());
         pieces.push(whole.slice(at..end));
         at = end;
@@ -34,33 +29,21 @@ pub(super) fn cut(whole: &[u8], sizes: &[usize]) -> Vec<Bytes> {
 }
 
 /// A body of `chunks` as single frames, then `trailers` if there are any.
-pub(super) fn stream(
-    chunks: Vec<Bytes>,
-    pause: Duration,
-    trailers: &[(String, String)],
-) -> anyhow::Result<Body> {
+pub(super) fn stream(chunks: Vec<Bytes>, pause: Duration, trailers: &[(String, String)]) -> anyhow::Result<Body> {
     let mut map = HeaderMap::new();
     for (name, value) in trailers {
         let parsed = (name.parse::<HeaderName>(), value.parse::<HeaderValue>());
-        map.append(
-            parsed
-                .0
-                .with_context(|| format!("bad trailer name {name:?}"))?,
-            parsed.1.context("bad trailer value")?,
-        );
+        map.append(parsed.0.with_context(|| format!("bad trailer name {name:?}"))?, parsed.1.context("bad trailer value")?);
     }
     let last = (!map.is_empty()).then(|| Frame::trailers(map));
     let frames: Vec<Frame<Bytes>> = chunks.into_iter().map(Frame::data).chain(last).collect();
-    let frames = stream::unfold(
-        (frames.into_iter(), true),
-        move |(mut left, first)| async move {
-            let frame = left.next()?;
-            if !first && !pause.is_zero() {
-                tokio::time::sleep(pause).await;
-            }
-            Some((Ok(frame), (left, false)))
-        },
-    );
+    let frames = stream::unfold((frames.into_iter(), true), move |(mut left, first)| async move {
+        let frame = left.next()?;
+        if !first && !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
+        Some((Ok(frame), (left, false)))
+    });
     Ok(StreamBody::new(frames).boxed_unsync())
 }
 

@@ -32,36 +32,21 @@ impl Connection {
     /// # Errors
     /// When nothing listens there or the handshake fails.
     pub async fn open(address: SocketAddr, protocol: Protocol) -> anyhow::Result<Self> {
-        let stream = TcpStream::connect(address)
-            .await
-            .with_context(|| format!("cannot connect to {address}"))?;
+        let stream = TcpStream::connect(address).await.with_context(|| format!("cannot connect to {address}"))?;
         stream.set_nodelay(true).context("cannot set TCP_NODELAY")?;
         let io = TokioIo::new(stream);
         let (sender, driver) = match protocol {
             Protocol::Http1 => {
-                let (sender, connection) =
-                    http1::handshake(io).await.context("HTTP/1.1 handshake")?;
+                let (sender, connection) = http1::handshake(io).await.context("HTTP/1.1 handshake")?;
                 // How a connection ends shows in the calls on it, so the driver's own error is not needed.
-                (
-                    Sender::Http1(sender),
-                    tokio::spawn(async move { drop(connection.await) }),
-                )
+                (Sender::Http1(sender), tokio::spawn(async move { drop(connection.await) }))
             }
             Protocol::Http2 => {
-                let (sender, connection) = http2::handshake(TokioExecutor::new(), io)
-                    .await
-                    .context("HTTP/2 handshake")?;
-                (
-                    Sender::Http2(sender),
-                    tokio::spawn(async move { drop(connection.await) }),
-                )
+                let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.context("HTTP/2 handshake")?;
+                (Sender::Http2(sender), tokio::spawn(async move { drop(connection.await) }))
             }
         };
-        Ok(Self {
-            address,
-            sender,
-            driver,
-        })
+        Ok(Self { address, sender, driver })
     }
 
     /// Sends one call and reads its whole answer.
@@ -87,10 +72,7 @@ impl Connection {
         };
         match tokio::time::timeout(call.timeout, exchange).await {
             Ok(result) => result.with_context(|| format!("no whole answer to {what}")),
-            Err(_) => bail!(
-                "no whole answer to {what} within {} ms",
-                call.timeout.as_millis()
-            ),
+            Err(_) => bail!("no whole answer to {what} within {} ms", call.timeout.as_millis()),
         }
     }
 }

@@ -32,6 +32,7 @@ pub enum Protocol {
 pub struct Call {
     method: String,
     path: String,
+    host: Option<String>,
     headers: Vec<(String, String)>,
     chunks: Vec<Bytes>,
     pause: Duration,
@@ -61,6 +62,7 @@ impl Call {
         Self {
             method: "GET".to_owned(),
             path: path.to_owned(),
+            host: None,
             headers: Vec::new(),
             chunks: Vec::new(),
             pause: Duration::ZERO,
@@ -74,11 +76,7 @@ impl Call {
     /// A POST of `body` as JSON, with a content-length.
     #[must_use]
     pub fn post(path: &str, body: impl Into<Bytes>) -> Self {
-        let call = Self {
-            method: "POST".to_owned(),
-            chunks: vec![body.into()],
-            ..Self::get(path)
-        };
+        let call = Self { method: "POST".to_owned(), chunks: vec![body.into()], ..Self::get(path) };
         call.header("content-type", "application/json")
     }
 
@@ -95,6 +93,13 @@ impl Call {
             self.headers.retain(|(n, _)| n != name);
         }
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sends `host` instead of the server's address.
+    #[must_use]
+    pub fn host(mut self, host: &str) -> Self {
+        self.host = Some(host.to_owned());
         self
     }
 
@@ -140,39 +145,23 @@ impl Call {
     }
 
     fn request(&self, address: SocketAddr) -> anyhow::Result<Request<body::Body>> {
+        let host = self.host.clone().unwrap_or_else(|| address.to_string());
         let mut builder = Request::builder().method(self.method.as_str());
         builder = match self.protocol {
-            Protocol::Http1 => builder.uri(&self.path).header("host", address.to_string()),
-            Protocol::Http2 => builder
-                .uri(format!("http://{address}{}", self.path))
-                .version(hyper::Version::HTTP_2),
+            Protocol::Http1 => builder.uri(&self.path).header("host", host),
+            Protocol::Http2 => builder.uri(format!("http://{host}{}", self.path)).version(hyper::Version::HTTP_2),
         };
         for (name, value) in &self.headers {
             builder = builder.header(name, value);
         }
         if self.length_known && !self.chunks.is_empty() {
-            builder = builder.header(
-                "content-length",
-                self.chunks.iter().map(Bytes::len).sum::<usize>(),
-            );
+            builder = builder.header("content-length", self.chunks.iter().map(Bytes::len).sum::<usize>());
         }
         if !self.trailers.is_empty() && self.protocol == Protocol::Http1 {
-            builder = builder.header(
-                "trailer",
-                self.trailers
-                    .iter()
-                    .map(|(n, _)| n.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            );
+            builder = builder.header("trailer", self.trailers.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", "));
         }
         let body = body::stream(self.chunks.clone(), self.pause, &self.trailers)?;
-        builder.body(body).with_context(|| {
-            format!(
-                "the request {} {} cannot be written",
-                self.method, self.path
-            )
-        })
+        builder.body(body).with_context(|| format!("the request {} {} cannot be written", self.method, self.path))
     }
 }
 
@@ -180,10 +169,7 @@ impl Answer {
     /// First value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, v)| v.as_str())
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 
     /// The body as text, with replacement characters where it is not UTF-8.
@@ -197,32 +183,14 @@ impl Answer {
     /// # Errors
     /// When it is not JSON; the message shows the body.
     pub fn json(&self) -> anyhow::Result<serde_json::Value> {
-        serde_json::from_slice(&self.body)
-            .with_context(|| format!("the answer {} is not JSON: {}", self.status, self.text()))
+        serde_json::from_slice(&self.body).with_context(|| format!("the answer {} is not JSON: {}", self.status, self.text()))
     }
 
-    async fn read(
-        response: hyper::Response<hyper::body::Incoming>,
-        started: Instant,
-    ) -> anyhow::Result<Self> {
+    async fn read(response: hyper::Response<hyper::body::Incoming>, started: Instant) -> anyhow::Result<Self> {
         let (head, body) = response.into_parts();
-        let body = body
-            .collect()
-            .await
-            .context("the answer broke off")?
-            .to_bytes();
+        let body = body.collect().await.context("the answer broke off")?.to_bytes();
         let headers = head.headers.iter();
-        let headers = headers.map(|(n, v)| {
-            (
-                n.as_str().to_owned(),
-                String::from_utf8_lossy(v.as_bytes()).into_owned(),
-            )
-        });
-        Ok(Self {
-            status: head.status.as_u16(),
-            headers: headers.collect(),
-            body,
-            elapsed: started.elapsed(),
-        })
+        let headers = headers.map(|(n, v)| (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
+        Ok(Self { status: head.status.as_u16(), headers: headers.collect(), body, elapsed: started.elapsed() })
     }
 }

@@ -41,9 +41,8 @@ pub struct Expected {
 pub fn load(path: &Path) -> anyhow::Result<Vec<Case>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let cases = lines.map(|(at, line)| {
-        serde_json::from_str(line).with_context(|| format!("{} line {} is not a demo case", path.display(), at + 1))
-    });
+    let cases = lines
+        .map(|(at, line)| serde_json::from_str(line).with_context(|| format!("{} line {} is not a demo case", path.display(), at + 1)));
     let cases: Vec<Case> = cases.collect::<anyhow::Result<_>>()?;
     ensure!(!cases.is_empty(), "{} holds no case", path.display());
     Ok(cases)

@@ -14,27 +14,15 @@ use crate::upstream::Journal;
 pub type Stats = BTreeMap<String, u64>;
 
 pub(super) async fn is_ready(admin: SocketAddr) -> bool {
-    Call::get("/ready")
-        .send(admin)
-        .await
-        .is_ok_and(|a| a.status == 200)
+    Call::get("/ready").send(admin).await.is_ok_and(|a| a.status == 200)
 }
 
 /// The address of the first listener, which may have been given port 0.
 pub(super) async fn listener(admin: SocketAddr) -> anyhow::Result<SocketAddr> {
-    let answer = Call::get("/listeners?format=json")
-        .send(admin)
-        .await?
-        .json()?;
+    let answer = Call::get("/listeners?format=json").send(admin).await?.json()?;
     let socket = &answer["listener_statuses"][0]["local_address"]["socket_address"];
-    let address = format!(
-        "{}:{}",
-        socket["address"].as_str().unwrap_or_default(),
-        socket["port_value"]
-    );
-    address
-        .parse()
-        .with_context(|| format!("no listener in Envoy's answer {answer}"))
+    let address = format!("{}:{}", socket["address"].as_str().unwrap_or_default(), socket["port_value"]);
+    address.parse().with_context(|| format!("no listener in Envoy's answer {answer}"))
 }
 
 impl Envoy {
@@ -45,9 +33,7 @@ impl Envoy {
     pub async fn stats(&self) -> anyhow::Result<Stats> {
         let text = self.admin_get("/stats?usedonly").await?;
         let pairs = text.lines().filter_map(|line| line.split_once(": "));
-        Ok(pairs
-            .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
-            .collect())
+        Ok(pairs.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect())
     }
 
     /// One counter or gauge; 0 when it was never used.
@@ -64,12 +50,7 @@ impl Envoy {
     /// When the admin page does not answer with 200.
     pub async fn admin_get(&self, path: &str) -> anyhow::Result<String> {
         let answer = Call::get(path).send(self.admin).await?;
-        ensure!(
-            answer.status == 200,
-            "Envoy's {path} answered {}: {}",
-            answer.status,
-            answer.text()
-        );
+        ensure!(answer.status == 200, "Envoy's {path} answered {}: {}", answer.status, answer.text());
         Ok(answer.text())
     }
 
@@ -80,13 +61,7 @@ impl Envoy {
     pub async fn settle(&self, upstream: &Journal) -> anyhow::Result<()> {
         let started = Instant::now();
         loop {
-            let active: u64 = self
-                .stats()
-                .await?
-                .iter()
-                .filter(|(n, _)| is_active(n))
-                .map(|(_, v)| v)
-                .sum();
+            let active: u64 = self.stats().await?.iter().filter(|(n, _)| is_active(n)).map(|(_, v)| v).sum();
             let open = upstream.open();
             if active == 0 && open == 0 {
                 return Ok(());
@@ -101,6 +76,5 @@ impl Envoy {
 
 /// Requests under way, without the admin page's own.
 fn is_active(name: &str) -> bool {
-    name.ends_with(".downstream_rq_active") && !name.starts_with("http.admin.")
-        || name.ends_with(".upstream_rq_active")
+    name.ends_with(".downstream_rq_active") && !name.starts_with("http.admin.") || name.ends_with(".upstream_rq_active")
 }

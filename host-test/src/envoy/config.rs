@@ -26,21 +26,14 @@ impl Config {
     /// # Errors
     /// When the file cannot be read or a place to replace is not in it exactly once.
     pub fn shipped(name: &str, wasm: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../envoy-config")
-            .join(format!("{name}.yaml"));
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        let wasm = std::path::absolute(wasm)
-            .with_context(|| format!("cannot resolve {}", wasm.display()))?;
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy-config").join(format!("{name}.yaml"));
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let wasm = std::path::absolute(wasm).with_context(|| format!("cannot resolve {}", wasm.display()))?;
         Self { text }
             .replace(LISTENER_PORT, "port_value: 0")?
             .replace(ADMIN_PORT, "port_value: 0")?
             .replace(UPSTREAM_PORT, &format!("port_value: {}", upstream.port()))?
-            .replace(
-                MODULE,
-                &format!("filename: {:?}", wasm.display().to_string()),
-            )
+            .replace(MODULE, &format!("filename: {:?}", wasm.display().to_string()))
             .with_context(|| format!("in {}", path.display()))
     }
 
@@ -50,13 +43,8 @@ impl Config {
     /// When it stands there never or more than once.
     pub fn replace(self, from: &str, to: &str) -> anyhow::Result<Self> {
         let count = self.text.matches(from).count();
-        ensure!(
-            count == 1,
-            "the config should hold {from:?} once, not {count} times"
-        );
-        Ok(Self {
-            text: self.text.replacen(from, to, 1),
-        })
+        ensure!(count == 1, "the config should hold {from:?} once, not {count} times");
+        Ok(Self { text: self.text.replacen(from, to, 1) })
     }
 
     /// The same config with the filter cut out: what a request costs without Floodmark.

@@ -31,25 +31,17 @@ impl Envoy {
     pub async fn access_line(&self, id: &str) -> anyhow::Result<AccessLine> {
         let started = Instant::now();
         loop {
-            let bytes = std::fs::read(self.access_log())
-                .context("cannot read the access log")?;
+            let bytes = std::fs::read(self.access_log()).context("cannot read the access log")?;
             // The last line may be half written.
-            let whole = bytes
-                .iter()
-                .rposition(|b| *b == b'\n')
-                .map_or(0, |at| at + 1);
+            let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
             for line in String::from_utf8_lossy(&bytes[..whole]).lines() {
-                let value: Value = serde_json::from_str(line)
-                    .with_context(|| format!("bad access log line {line}"))?;
+                let value: Value = serde_json::from_str(line).with_context(|| format!("bad access log line {line}"))?;
                 if value["request_id"] == id {
                     return Ok(AccessLine(value));
                 }
             }
             if started.elapsed() > PATIENCE {
-                bail!(
-                    "no access log line for request {id:?} within {} s",
-                    PATIENCE.as_secs()
-                );
+                bail!("no access log line for request {id:?} within {} s", PATIENCE.as_secs());
             }
             tokio::time::sleep(GLANCE).await;
         }

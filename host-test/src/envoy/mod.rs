@@ -38,19 +38,12 @@ pub struct Envoy {
 /// # Errors
 /// When neither names an existing file.
 pub fn binary(option: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let path = option
-        .map(Path::to_path_buf)
-        .or_else(|| std::env::var_os(BINARY_VARIABLE).map(PathBuf::from));
+    let path = option.map(Path::to_path_buf).or_else(|| std::env::var_os(BINARY_VARIABLE).map(PathBuf::from));
     let Some(path) = path else {
-        bail!(
-            "no Envoy: {BINARY_VARIABLE} is not set; run `cargo xtask test` or `cargo xtask demo`, which install it"
-        );
+        bail!("no Envoy: {BINARY_VARIABLE} is not set; run `cargo xtask test` or `cargo xtask demo`, which install it");
     };
     if !path.is_file() {
-        bail!(
-            "no Envoy at {}; run `cargo xtask test` or `cargo xtask demo`, which install it",
-            path.display()
-        );
+        bail!("no Envoy at {}; run `cargo xtask test` or `cargo xtask demo`, which install it", path.display());
     }
     Ok(path)
 }
@@ -79,8 +72,7 @@ impl Envoy {
     /// # Errors
     /// When the file cannot be read.
     pub fn log(&self) -> anyhow::Result<String> {
-        let bytes = std::fs::read(self.folder.path().join(start::LOG))
-            .context("cannot read Envoy's log")?;
+        let bytes = std::fs::read(self.folder.path().join(start::LOG)).context("cannot read Envoy's log")?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 

@@ -34,19 +34,11 @@ impl Envoy {
     pub async fn start(options: &Options, config: &Config) -> anyhow::Result<Self> {
         let (mut child, folder) = spawn(options, config)?;
         match ready(&mut child, folder.path()).await {
-            Ok((admin, listener)) => Ok(Self {
-                child,
-                admin,
-                listener,
-                folder,
-            }),
+            Ok((admin, listener)) => Ok(Self { child, admin, listener, folder }),
             Err(error) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(error.context(format!(
-                    "Envoy did not start; the end of its log:\n{}",
-                    tail(&read_log(folder.path()))
-                )))
+                Err(error.context(format!("Envoy did not start; the end of its log:\n{}", tail(&read_log(folder.path())))))
             }
         }
     }
@@ -59,34 +51,23 @@ impl Envoy {
 pub async fn refused(options: &Options, config: &Config) -> anyhow::Result<String> {
     let (mut child, folder) = spawn(options, config)?;
     let outcome = ready(&mut child, folder.path()).await;
-    let ended = child
-        .try_wait()
-        .context("cannot look after Envoy")?
-        .is_some();
+    let ended = child.try_wait().context("cannot look after Envoy")?.is_some();
     let _ = child.kill();
     let _ = child.wait();
     let log = read_log(folder.path());
     match outcome {
-        Ok(_) => bail!(
-            "Envoy started on a config it should have refused; the end of its log:\n{}",
-            tail(&log)
-        ),
+        Ok(_) => bail!("Envoy started on a config it should have refused; the end of its log:\n{}", tail(&log)),
         Err(error) if !ended => Err(error),
         Err(_) => Ok(log),
     }
 }
 
 fn spawn(options: &Options, config: &Config) -> anyhow::Result<(Child, TempDir)> {
-    let folder = tempfile::Builder::new()
-        .prefix("floodmark-envoy-")
-        .tempdir()
-        .context("cannot make a folder for Envoy")?;
+    let folder = tempfile::Builder::new().prefix("floodmark-envoy-").tempdir().context("cannot make a folder for Envoy")?;
     let path = folder.path().join("envoy.yaml");
-    std::fs::write(&path, config.text())
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    std::fs::write(&path, config.text()).with_context(|| format!("cannot write {}", path.display()))?;
     let log = File::create(folder.path().join(LOG)).context("cannot make Envoy's log")?;
-    let access_log =
-        File::create(folder.path().join(ACCESS_LOG)).context("cannot make the access log")?;
+    let access_log = File::create(folder.path().join(ACCESS_LOG)).context("cannot make the access log")?;
     let child = Command::new(&options.binary)
         .arg("-c")
         .arg(&path)
@@ -98,12 +79,7 @@ fn spawn(options: &Options, config: &Config) -> anyhow::Result<(Child, TempDir)>
         .arg("--use-dynamic-base-id")
         // Else an access log line may wait ten seconds.
         .args(["--file-flush-interval-msec", "20"])
-        .args([
-            "--log-level",
-            "warning",
-            "--component-log-level",
-            "wasm:info",
-        ])
+        .args(["--log-level", "warning", "--component-log-level", "wasm:info"])
         .stdin(Stdio::null())
         .stdout(access_log)
         .stderr(log)
@@ -119,9 +95,7 @@ async fn ready(child: &mut Child, folder: &Path) -> anyhow::Result<(SocketAddr, 
             bail!("Envoy ended with {status}");
         }
         // The file appears before it is written, and admin answers before the workers run: both mean "not yet".
-        let admin = std::fs::read_to_string(folder.join(ADMIN_ADDRESS))
-            .ok()
-            .and_then(|a| a.trim().parse().ok());
+        let admin = std::fs::read_to_string(folder.join(ADMIN_ADDRESS)).ok().and_then(|a| a.trim().parse().ok());
         if let Some(admin) = admin
             && admin::is_ready(admin).await
         {

@@ -37,10 +37,7 @@ impl Received {
     /// First value of a header, as text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<String> {
-        self.headers
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, v)| String::from_utf8_lossy(v).into_owned())
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| String::from_utf8_lossy(v).into_owned())
     }
 }
 
@@ -60,11 +57,7 @@ impl Journal {
     /// Number of requests whose body has not ended yet.
     #[must_use]
     pub fn open(&self) -> usize {
-        self.lock()
-            .values()
-            .flatten()
-            .filter(|r| r.ending == Ending::Open)
-            .count()
+        self.lock().values().flatten().filter(|r| r.ending == Ending::Open).count()
     }
 
     /// Starts the record of a request; the returned entry counts it as reset unless `finish` is called.
@@ -72,11 +65,7 @@ impl Journal {
         let mut store = self.lock();
         let list = store.entry(id.to_owned()).or_default();
         list.push(received);
-        Entry {
-            journal: self.clone(),
-            id: id.to_owned(),
-            index: list.len() - 1,
-        }
+        Entry { journal: self.clone(), id: id.to_owned(), index: list.len() - 1 }
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {
@@ -107,12 +96,7 @@ impl Entry {
     }
 
     fn update(&self, change: impl FnOnce(&mut Received)) {
-        if let Some(r) = self
-            .journal
-            .lock()
-            .get_mut(&self.id)
-            .and_then(|l| l.get_mut(self.index))
-        {
+        if let Some(r) = self.journal.lock().get_mut(&self.id).and_then(|l| l.get_mut(self.index)) {
             change(r);
         }
     }

@@ -34,19 +34,11 @@ impl Upstream {
     /// # Errors
     /// When no port can be bound.
     pub async fn start() -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))
-            .await
-            .context("cannot open a port for the upstream on 127.0.0.1")?;
-        let address = listener
-            .local_addr()
-            .context("cannot read the upstream's own port")?;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("cannot open a port for the upstream on 127.0.0.1")?;
+        let address = listener.local_addr().context("cannot read the upstream's own port")?;
         let journal = Journal::default();
         let accepting = tokio::spawn(serve::accept(listener, journal.clone()));
-        Ok(Self {
-            address,
-            journal,
-            accepting,
-        })
+        Ok(Self { address, journal, accepting })
     }
 
     /// Where it listens.

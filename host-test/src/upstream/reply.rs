@@ -24,8 +24,6 @@ pub(super) fn answer(path: &str, body: &[u8]) -> Value {
 }
 
 fn model(body: &[u8]) -> String {
-    let named = serde_json::from_slice::<Value>(body)
-        .ok()
-        .and_then(|v| v.get("model")?.as_str().map(str::to_owned));
+    let named = serde_json::from_slice::<Value>(body).ok().and_then(|v| v.get("model")?.as_str().map(str::to_owned));
     named.unwrap_or_else(|| "unnamed".to_owned())
 }

@@ -6,10 +6,7 @@ use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::header::{
-    CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
-    UPGRADE,
-};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE};
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -46,10 +43,7 @@ pub(super) async fn accept(listener: TcpListener, journal: Journal) {
     }
 }
 
-async fn handle(
-    request: Request<Incoming>,
-    journal: Journal,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn handle(request: Request<Incoming>, journal: Journal) -> Result<Response<Full<Bytes>>, Infallible> {
     let entry = id(&request).map(|id| journal.begin(&id, received(&request)));
     let response = if let Some(key) = request.headers().get(SEC_WEBSOCKET_KEY).cloned() {
         if let Some(entry) = entry {
@@ -71,12 +65,8 @@ async fn http(request: Request<Incoming>, entry: Option<Entry>) -> Response<Full
     if let Some(entry) = entry {
         entry.finish();
     }
-    let mut response = Response::new(Full::new(Bytes::from(
-        reply::answer(&path, &body).to_string(),
-    )));
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut response = Response::new(Full::new(Bytes::from(reply::answer(&path, &body).to_string())));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some((name, value)) = added {
         response.headers_mut().append(name, value);
     }
@@ -109,8 +99,7 @@ fn websocket(request: Request<Incoming>, key: &HeaderValue) -> Response<Full<Byt
         let Ok(upgraded) = hyper::upgrade::on(request).await else {
             return;
         };
-        let mut socket =
-            WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+        let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
         while let Some(Ok(message)) = socket.next().await {
             let echo = message.is_text() || message.is_binary();
             if echo && socket.send(message).await.is_err() {
@@ -120,12 +109,8 @@ fn websocket(request: Request<Incoming>, key: &HeaderValue) -> Response<Full<Byt
     });
     let mut response = Response::new(Full::default());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    response
-        .headers_mut()
-        .insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    response
-        .headers_mut()
-        .insert(UPGRADE, HeaderValue::from_static("websocket"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    response.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
     if let Ok(value) = HeaderValue::from_str(&accept) {
         response.headers_mut().insert(SEC_WEBSOCKET_ACCEPT, value);
     }
@@ -133,21 +118,13 @@ fn websocket(request: Request<Incoming>, key: &HeaderValue) -> Response<Full<Byt
 }
 
 fn id(request: &Request<Incoming>) -> Option<String> {
-    request
-        .headers()
-        .get(ID_HEADER)?
-        .to_str()
-        .ok()
-        .map(str::to_owned)
+    request.headers().get(ID_HEADER)?.to_str().ok().map(str::to_owned)
 }
 
 fn received(request: &Request<Incoming>) -> Received {
     Received {
         method: request.method().to_string(),
-        path: request
-            .uri()
-            .path_and_query()
-            .map_or_else(String::new, ToString::to_string),
+        path: request.uri().path_and_query().map_or_else(String::new, ToString::to_string),
         version: format!("{:?}", request.version()),
         headers: pairs(request.headers()),
         body: Vec::new(),
@@ -157,10 +134,7 @@ fn received(request: &Request<Incoming>) -> Received {
 }
 
 fn pairs(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
-    headers
-        .iter()
-        .map(|(n, v)| (n.as_str().to_owned(), v.as_bytes().to_vec()))
-        .collect()
+    headers.iter().map(|(n, v)| (n.as_str().to_owned(), v.as_bytes().to_vec())).collect()
 }
 
 fn added_header(headers: &HeaderMap) -> Option<(HeaderName, HeaderValue)> {

@@ -1,0 +1,76 @@
+//! Configs: those that are shipped, and those that must be refused with the key's path.
+
+use floodmark_host::envoy;
+
+use crate::stage::{Stage, call, case, checks};
+
+checks![
+    a_bad_config_is_refused_with_the_path_of_its_key,
+    a_struct_is_refused_as_the_config_warns,
+    counters_have_labels_on_the_prometheus_page,
+    the_log_names_version_and_tables,
+    the_kill_switch_lets_attacks_pass_unread,
+];
+
+async fn a_bad_config_is_refused_with_the_path_of_its_key(stage: &Stage) -> anyhow::Result<()> {
+    for (name, from, to, path) in [
+        ("enforce", "\"mode\": \"enforce\"", "\"mode\": \"enforced\"", "defaults.mode"),
+        ("enforce", "\"hold_headers\": false", "\"hold_header\": false", "defaults.hold_header"),
+        ("enforce", "\"max_body_bytes\": 1000000", "\"max_body_bytes\": 0", "defaults.max_body_bytes"),
+        ("monitor", "\"version\": 1", "\"version\": 2", "version"),
+        ("monitor", "\"enabled\": true", "\"enabled\": \"yes\"", "enabled"),
+    ] {
+        let config = stage.config(name).await?.replace(from, to)?;
+        let log = envoy::refused(&stage.options()?, &config).await?;
+        let wanted = format!("floodmark configuration refused at {path}: ");
+        // One line a VM, and Envoy gives up at the first.
+        assert_eq!(log.matches(&wanted).count(), 1, "{to}: no line {wanted:?} in\n{log}");
+    }
+    Ok(())
+}
+
+/// Envoy hands a Struct over as protobuf bytes, not as JSON.
+async fn a_struct_is_refused_as_the_config_warns(stage: &Stage) -> anyhow::Result<()> {
+    let config = stage.config("enforce").await?;
+    let config = config.replace("google.protobuf.StringValue", "google.protobuf.Struct")?.replace("value: |", "value:")?;
+    let log = envoy::refused(&stage.options()?, &config).await?;
+    assert!(log.contains("floodmark configuration refused: "), "{log}");
+    Ok(())
+}
+
+async fn counters_have_labels_on_the_prometheus_page(stage: &Stage) -> anyhow::Result<()> {
+    let envoy = stage.start(stage.config("enforce").await?).await?;
+    assert_eq!(call(&case("slow_burn")?).send(envoy.address()).await?.status, 403);
+    let page = envoy.admin_get("/stats/prometheus?filter=floodmark").await?;
+    let samples: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
+    for wanted in [
+        "floodmark_judged{verdict=\"block\",mode=\"enforce\"} 1",
+        "floodmark_judged{verdict=\"allow\",mode=\"enforce\"} 0",
+        "floodmark_passed{why=\"no_body\"} 0",
+        "floodmark_issues{issue=\"invalid_utf8\"} 0",
+        "floodmark_rejected{} 1",
+    ] {
+        assert!(samples.contains(&wanted), "no {wanted} in\n{page}");
+    }
+    assert!(samples.iter().all(|line| !line.contains("_verdict=") && !line.contains("_mode=")), "{page}");
+    Ok(())
+}
+
+async fn the_log_names_version_and_tables(stage: &Stage) -> anyhow::Result<()> {
+    let log = stage.enforce().await?.log()?;
+    let wanted = format!("floodmark {} (git ", env!("CARGO_PKG_VERSION"));
+    let tables = format!("tables {}", floodmark_tables::CATEGORIES.fingerprint);
+    assert!(log.lines().any(|line| line.contains(&wanted) && line.contains(&tables)), "no {wanted}... {tables} in\n{log}");
+    Ok(())
+}
+
+async fn the_kill_switch_lets_attacks_pass_unread(stage: &Stage) -> anyhow::Result<()> {
+    let config = stage.config("enforce").await?.replace("\"enabled\": true", "\"enabled\": false")?;
+    let (id, envoy, case) = ("kill-switch", stage.start(config).await?, case("slow_burn")?);
+    let answer = call(&case).id(id).send(envoy.address()).await?;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(envoy.access_line(id).await?.field("verdict"), None);
+    stage.assert_whole(&envoy, id, case.body.get().as_bytes()).await?;
+    assert_eq!(envoy.stat("wasmcustom.floodmark_passed_why=off").await?, 1);
+    Ok(())
+}

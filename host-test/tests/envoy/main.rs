@@ -1,0 +1,33 @@
+//! System tests: the built plugin in real Envoy, on the configs as shipped.
+//!
+//! They need the plugin and Envoy, which `cargo xtask test` builds and installs. Envoys are shared among the tests, so this
+//! file is a harness of its own: it can stop them when all tests are done, which a test thread cannot.
+
+mod attacks;
+mod bypass;
+mod configs;
+mod crowd;
+mod limits;
+mod passing;
+mod protocols;
+mod stage;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Trial};
+use stage::Stage;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let stage = Arc::new(Stage::new());
+    let checks =
+        [attacks::checks(), bypass::checks(), configs::checks(), crowd::checks(), limits::checks(), passing::checks(), protocols::checks()];
+    let trials = checks.into_iter().flatten().map(|(name, check)| {
+        let stage = Arc::clone(&stage);
+        Trial::test(name, move || Ok(stage.run(check)?))
+    });
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    drop(stage);
+    conclusion.exit_code()
+}
