@@ -141,9 +141,10 @@ fn make_sysroot(sh: &Sh, linker: &Path, sysroot: &Path, stamp: &str) -> Result<(
     std::fs::create_dir_all(sysroot.parent().context("no parent folder")?)?;
     std::fs::rename(&made, sysroot)?;
     // Cargo does not notice a new library of the same version (error E0463 would follow).
-    let stale = paths::target("wasm-build/debian");
-    if stale.exists() {
-        std::fs::remove_dir_all(stale)?;
+    for stale in ["wasm-build/debian", "wasm-build/no-std"].map(paths::target) {
+        if stale.exists() {
+            std::fs::remove_dir_all(stale)?;
+        }
     }
     std::fs::remove_dir_all(work).context("cannot remove the build folder")
 }
