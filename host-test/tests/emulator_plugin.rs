@@ -43,7 +43,7 @@ fn a_slow_burn_is_refused_in_openais_shape_and_the_upstream_gets_no_body() {
     let report = report(&exchange);
     assert!(report["turn_scores"].as_array().unwrap().iter().all(|score| score.as_f64().unwrap() < 0.7), "{report}");
     let reply = exchange.reply().unwrap();
-    assert_eq!((reply.status, reply.local), (403, true));
+    assert_eq!((reply.status, reply.local, exchange.replies_ordered), (403, true, 1));
     for (name, value) in [("content-type", "application/json"), ("x-floodmark-verdict", "block"), ("x-floodmark-event-id", "event-1")] {
         assert_eq!(reply.headers.iter().filter(|(key, _)| *key == name).count(), 1, "{name}");
         assert_eq!(reply.headers.text(name), Some(value), "{name}");

@@ -1,14 +1,13 @@
-//! One stream's way through the plugin, step by step, with Envoy's rules for pausing, local replies and limits.
+//! One stream's way through the plugin, step by step, with Envoy's rules for pausing.
 
 use super::abi::Action;
 use super::exchange::{Callback, Exchange};
 use super::gateway::{Gateway, StreamId, Trapped};
 use super::headers::Headers;
 use super::request::{Request, UpstreamReply};
-use super::stream::{BadEnd, LocalReply, Side, Stream};
+use super::stream::{Side, Stream};
 
 const HEADERS_PAUSED: &str = "the plugin paused in a headers callback: Envoy then stops the body too, and nothing will wake the stream";
-const SECOND_REPLY: &str = "the plugin sent a second local reply: Envoy leaves the client waiting";
 const TRAILERS_PAUSED: &str = "the plugin paused at the trailers, and nothing will wake the stream";
 
 /// What a callback left for the caller to do.
@@ -85,16 +84,21 @@ impl Gateway {
         self.stream(id).logging = true;
         self.enter("proxy_on_log", &[id])?;
         self.stream(id).logging = false;
+        if !self.stream(id).wishes.local_replies.is_empty() {
+            return Err(
+                self.die("proxy_on_log", "it ordered a local reply, which Envoy logs, and so on until the stack is full".to_owned())
+            );
+        }
         self.enter("proxy_on_done", &[id])?;
         self.enter("proxy_on_delete", &[id])?;
         Ok(Exchange::of(self.vm.host_mut().streams.remove(&id).unwrap_or_default()))
     }
 
-    fn stream(&mut self, id: u32) -> &mut Stream {
+    pub(super) fn stream(&mut self, id: u32) -> &mut Stream {
         self.vm.host_mut().streams.entry(id).or_default()
     }
 
-    fn headers(&mut self, id: u32, side: Side, headers: Headers, end: bool) -> Result<(), Trapped> {
+    pub(super) fn headers(&mut self, id: u32, side: Side, headers: Headers, end: bool) -> Result<(), Trapped> {
         let count = headers.len() as u32;
         let half = self.stream(id).half(side);
         half.headers = Some(headers);
@@ -118,7 +122,7 @@ impl Gateway {
         Ok(())
     }
 
-    fn body(&mut self, id: u32, side: Side, chunk: &[u8], end: bool) -> Result<(), Trapped> {
+    pub(super) fn body(&mut self, id: u32, side: Side, chunk: &[u8], end: bool) -> Result<(), Trapped> {
         if self.stream(id).over(side) {
             return Ok(());
         }
@@ -192,7 +196,7 @@ impl Gateway {
         }
         let wishes = std::mem::take(&mut stream.wishes);
         if wishes.close {
-            stream.bad_end = Some(BadEnd::Reset("wasm_close_stream"));
+            stream.reset = Some("wasm_close_stream");
         }
         for reply in wishes.local_replies {
             self.local_reply(id, reply)?;
@@ -211,54 +215,5 @@ impl Gateway {
             Side::Response => wishes.resume_response,
         };
         Ok(if resumed { After::Resumed } else { After::Answered(action) })
-    }
-
-    fn over_limit(&mut self, id: u32, side: Side) -> Result<bool, Trapped> {
-        let limit = self.vm.host().options.buffer_limit_bytes;
-        let stream = self.stream(id);
-        if stream.half(side).held.len() <= limit {
-            return Ok(false);
-        }
-        let (status, text, details) = match side {
-            Side::Request => (413, "Payload Too Large", "request_payload_too_large"),
-            Side::Response => (500, "Internal Server Error", "response_payload_too_large"),
-        };
-        let (details, body) = (details.to_owned(), text.as_bytes().to_vec());
-        self.local_reply(id, LocalReply { status, details, headers: Headers::new(), body, by_gateway: true })?;
-        Ok(true)
-    }
-
-    fn local_reply(&mut self, id: u32, reply: LocalReply) -> Result<(), Trapped> {
-        let stream = self.stream(id);
-        if stream.local_reply.is_some() {
-            stream.bad_end = Some(BadEnd::Hangs(SECOND_REPLY));
-            return Ok(());
-        }
-        if stream.response.passed.headers.is_some() {
-            stream.bad_end = Some(BadEnd::Reset("the response headers were already out"));
-            return Ok(());
-        }
-        let mut headers: Headers = [(":status", reply.status.to_string())].into_iter().collect();
-        for (name, value) in reply.headers.iter() {
-            headers.add(name, value);
-        }
-        if !reply.body.is_empty() {
-            headers.set("content-length", reply.body.len().to_string());
-            if headers.get("content-type").is_none() {
-                headers.add("content-type", "text/plain");
-            }
-        }
-        let body = reply.body.clone();
-        stream.local_reply = Some(reply);
-        if stream.response.headers.is_some() {
-            // In the response's own headers callback: Envoy sends it past all filters.
-            stream.response.headers = Some(headers);
-            stream.response.chunk = Some(body);
-            stream.response.pass(true);
-            return Ok(());
-        }
-        stream.upstream_reset = true;
-        self.headers(id, Side::Response, headers, body.is_empty())?;
-        if body.is_empty() { Ok(()) } else { self.body(id, Side::Response, &body, true) }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::abi::Action;
 use super::headers::Headers;
-use super::stream::{BadEnd, Half, LocalReply, Stream};
+use super::stream::{Half, LocalReply, Stream};
 
 /// One stream from its first header to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Exchange {
     pub client: Client,
     /// The reply sent in the upstream's place, as it was ordered.
     pub local_reply: Option<LocalReply>,
+    /// How many such replies were ordered, by plugin and gateway together; a well-made plugin orders one at most.
+    pub replies_ordered: usize,
     /// Everything written with `set_property`, names with Envoy's prefix `wasm.`.
     pub filter_state: BTreeMap<String, Vec<u8>>,
     /// Every callback that the plugin got for this stream.
@@ -100,10 +102,9 @@ impl Exchange {
     }
 
     pub(super) fn of(stream: Stream) -> Self {
-        let Stream { request, response, filter_state, local_reply, upstream_reset, bad_end, callbacks, fuel, .. } = stream;
-        let client = match bad_end {
-            Some(BadEnd::Reset(details)) => Client::Reset(details),
-            Some(BadEnd::Hangs(reason)) => Client::Hangs(reason),
+        let Stream { request, response, filter_state, local_reply, replies_ordered, upstream_reset, reset, callbacks, fuel, .. } = stream;
+        let client = match reset {
+            Some(details) => Client::Reset(details),
             None if response.passed.complete => Client::Reply(seen_reply(&response, local_reply.is_some())),
             None => Client::Hangs(reason(&request, &response)),
         };
@@ -116,7 +117,7 @@ impl Exchange {
             // Whoever waits in vain gives up in the end, and the gateway then drops the upstream too.
             reset: upstream_reset || !complete || !response.passed.complete,
         });
-        Self { upstream, client, local_reply, filter_state, callbacks, fuel }
+        Self { upstream, client, local_reply, replies_ordered, filter_state, callbacks, fuel }
     }
 }
 

@@ -12,7 +12,7 @@
 //! - a body that ends in trailers never says end of stream;
 //! - a held body over [`Options::buffer_limit_bytes`] is answered 413 by the gateway;
 //! - a local reply is sent after the callback returns, passes the plugin's own response callbacks, and resets the
-//!   upstream; a second one leaves the client waiting; once response headers are out it is a reset instead;
+//!   upstream; a second one is dropped, replaces the first, or breaks the stream, as the first has got on;
 //! - a counter cannot be raised by zero or less; the configuration can be read only while it is handed over;
 //! - at the stream's end come log, done and delete, in this order.
 //!
@@ -28,6 +28,7 @@ mod host;
 mod hostcalls;
 mod metrics;
 mod options;
+mod reply;
 mod request;
 mod stream;
 

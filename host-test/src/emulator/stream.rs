@@ -88,13 +88,6 @@ pub(super) struct Wishes {
     pub(super) close: bool,
 }
 
-/// How a stream ended other than by a reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BadEnd {
-    Reset(&'static str),
-    Hangs(&'static str),
-}
-
 /// One HTTP stream.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
@@ -102,9 +95,12 @@ pub(super) struct Stream {
     pub(super) response: Half,
     pub(super) filter_state: BTreeMap<String, Vec<u8>>,
     pub(super) wishes: Wishes,
+    /// The reply that the client gets instead of the upstream's.
     pub(super) local_reply: Option<LocalReply>,
+    pub(super) replies_ordered: usize,
     pub(super) upstream_reset: bool,
-    pub(super) bad_end: Option<BadEnd>,
+    /// The stream was broken, for this reason.
+    pub(super) reset: Option<&'static str>,
     pub(super) logging: bool,
     pub(super) callbacks: Vec<super::Callback>,
     pub(super) fuel: u64,
@@ -120,7 +116,7 @@ impl Stream {
 
     /// Whether nothing of this direction may reach the plugin any more.
     pub(super) fn over(&self, side: Side) -> bool {
-        self.bad_end.is_some()
+        self.reset.is_some()
             || match side {
                 Side::Request => self.local_reply.is_some() || self.request.stuck.is_some(),
                 Side::Response => self.response.stuck.is_some() || self.response.passed.complete,

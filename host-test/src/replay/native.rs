@@ -70,7 +70,8 @@ impl Host for Memory {
     }
 
     fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
-        Ok(self.body.iter().skip(start).take(length).copied().collect())
+        let start = start.min(self.body.len());
+        Ok(self.body[start..start.saturating_add(length).min(self.body.len())].to_vec())
     }
 
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {

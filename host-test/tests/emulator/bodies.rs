@@ -103,7 +103,7 @@ fn reads_are_clamped_and_writes_in_the_middle_refused() {
         (call $say (call $set_buffer (i32.const 0) (i32.const 0) (i32.const 2) @"<"))
         (i32.const 0))"#;
     let (exchange, lines) = exchange(functions, &Options::default(), &Request::new("POST", "/").chunks(["abcd"]), &UpstreamReply::ok());
-    assert_eq!(lines, ["0", "bc", "0", "cd", "0", "", "2", "1", "2", "0", "0"]);
+    assert_eq!(lines, ["0", "bc", "0", "cd", "0", "", "0", "1", "2", "0", "0"]);
     assert_eq!(exchange.upstream.unwrap().body, b"<cdEND");
 }
 
@@ -150,4 +150,10 @@ fn response_bodies_follow_the_same_rules() {
     let small = Options { buffer_limit_bytes: 2, ..Options::default() };
     let (over, _) = exchange(functions, &small, &Request::new("GET", "/"), &reply);
     assert!(matches!(over.client, Client::Reset(_)), "headers were out already: {:?}", over.client);
+    let held = Options { allow_on_headers_stop_iteration: true, ..small };
+    let holding = format!(r#"{functions} (func (export "proxy_on_response_headers") (param i32 i32 i32) (result i32) (i32.const 1))"#);
+    let (replaced, _) = exchange(&holding, &held, &Request::new("GET", "/"), &reply);
+    let client = replaced.reply().unwrap();
+    assert_eq!((client.status, client.body.as_slice(), client.local), (500, &b"Internal Server Error"[..], true));
+    assert_eq!(replaced.local_reply.as_ref().unwrap().details, "response_payload_too_large");
 }

@@ -7,9 +7,6 @@ use super::{Call, Fail};
 
 pub(super) fn get(call: &mut Call, [kind, start, max, address_out, len_out]: [u64; 5]) -> Result<(), Fail> {
     let kind = Buffer::from_number(kind)?;
-    if start + max > u64::from(u32::MAX) {
-        return Err(Status::BadArgument.into());
-    }
     let readable = readable(call.host(), kind)?;
     let start = usize::try_from(start).map_or(readable.len(), |start| start.min(readable.len()));
     let len = usize::try_from(max).map_or(usize::MAX, |max| max.min(readable.len() - start));
