@@ -15,12 +15,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Bench(cli::bench::Args),
+    Demo(cli::demo::Args),
     Inspect(cli::inspect::Args),
     Replay(cli::replay::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Bench(args) => args.run(),
+        Command::Demo(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Replay(args) => args.run(),
     };

@@ -31,6 +31,15 @@ impl Kind {
         }
     }
 
+    /// The budget of a whole judgement in V8 or wasmtime, in microseconds a KB (DESIGN.md 12).
+    #[must_use]
+    pub fn budget_us_per_kb(self) -> f64 {
+        match self {
+            Self::Benign => 3.0,
+            Self::Attack => 30.0,
+        }
+    }
+
     fn sentences(self) -> &'static [&'static str] {
         match self {
             Self::Benign => &BENIGN,
@@ -85,6 +94,17 @@ pub fn chat(kind: Kind, bytes: usize) -> String {
     let missing = bytes.saturating_sub(body.len() + END.len());
     body.push_str(&" ".repeat(missing));
     body + END
+}
+
+/// An OpenAI chat body with one image part of `bytes` base64 characters, which is not scanned as text.
+#[must_use]
+pub fn image(bytes: usize) -> String {
+    let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB".repeat(bytes.div_ceil(32));
+    format!(
+        "{{\"model\":\"bench\",\"messages\":[{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"What is this?\"}},\
+         {{\"type\":\"image_url\",\"image_url\":{{\"url\":\"data:image/png;base64,{}\"}}}}]}}]}}",
+        &data[..bytes]
+    )
 }
 
 #[cfg(test)]

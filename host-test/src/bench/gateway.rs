@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::body::{Kind, chat};
 use super::line::Line;
-use super::load::{latency, throughput};
+use super::load::{Blocks, latency, throughput};
 use super::stats::{median, quantile};
 use crate::client::Call;
 use crate::envoy::{Config, Envoy, Options};
@@ -15,11 +15,16 @@ use crate::upstream::Upstream;
 
 /// The plugin that waits for the body and does nothing else.
 const CONTROL: &str = include_str!("control.wat");
-const NAMES: [&str; 3] = ["no filter", "empty wasm", "floodmark"];
+const NAMES: [&str; 4] = ["no filter", "empty wasm", "floodmark", "floodmark, hostile text"];
+/// Positions in `NAMES`.
+const EMPTY: usize = 1;
 const OURS: usize = 2;
+const HOSTILE: usize = 3;
 /// Connections of a throughput measurement.
 const CONNECTIONS: usize = 16;
 const PATH: &str = "/v1/chat/completions";
+/// Judged like any other, but never blocked: else the provider's part of the way would be missing from the time.
+const NEVER_BLOCKS: &str = "\"hold_headers\": false, \"policy\": {\"conversation\": {\"min_user_turns\": 1000000}}";
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +37,7 @@ pub struct Effort {
     pub time: Duration,
 }
 
-/// Measures all three variants in turn, round by round, on one worker thread.
+/// Measures all variants in turn, on one worker thread each.
 ///
 /// # Errors
 /// When Envoy does not start or an answer is not as it should be.
@@ -41,34 +46,43 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
     let control = folder.path().join("control.wasm");
     std::fs::write(&control, wat::parse_str(CONTROL)?).context("cannot write the empty plugin")?;
     let upstream = Upstream::start().await?;
+    let ours = Config::shipped("enforce", wasm, upstream.address())?;
     let configs = [
-        Config::shipped("enforce", wasm, upstream.address())?.without_filter()?,
+        ours.clone().without_filter()?,
         Config::shipped("enforce", &control, upstream.address())?,
-        Config::shipped("enforce", wasm, upstream.address())?,
+        ours.clone(),
+        ours.replace("\"hold_headers\": false", NEVER_BLOCKS)?,
     ];
     let options = Options { binary: binary.to_path_buf(), concurrency: 1 };
-    let mut lines = starts(&options, &configs, effort.rounds).await?;
+    let mut lines = starts(&options, &configs[..=OURS], effort.rounds).await?;
     let mut envoys = Vec::new();
     for config in &configs {
         envoys.push(Envoy::start(&options, config).await?);
     }
-    for (bytes, size, budget_us) in [(4096, "4 KB", 15.0), (65536, "64 KB", 200.0)] {
-        lines.extend(requests(&envoys, size, &chat(Kind::Benign, bytes), budget_us, effort).await?);
+    let small = requests(&envoys, 4096, "4 KB", effort, &mut lines).await?;
+    let large = requests(&envoys, 65536, "64 KB", effort, &mut lines).await?;
+    for (label, added, budget) in [("4 KB", &small, 15.0), ("64 KB", &large, 200.0)] {
+        lines.push(Line::new(format!("Envoy, {label}: p50 added to an empty wasm"), added[0], "us").at_most(budget));
+    }
+    for (at, kind) in Kind::ALL.into_iter().enumerate() {
+        let per_kb = (large[at] - small[at]) / 60.0;
+        let what = format!("Envoy's V8, {}: added from 4 KB to 64 KB", kind.name());
+        lines.push(Line::new(what, per_kb, "us/KB").at_most(kind.budget_us_per_kb()));
     }
     Ok(lines)
 }
 
-async fn requests(envoys: &[Envoy], size: &str, body: &str, budget_us: f64, effort: Effort) -> anyhow::Result<Vec<Line>> {
-    let call = Call::post(PATH, body.to_owned());
-    let addresses: Vec<_> = envoys.iter().map(Envoy::address).collect();
-    let blocks = latency(&addresses, &call, 200, effort.blocks).await?;
+/// Adds the lines of one body size; returns the microseconds that benign and hostile text add to the empty plugin at the median.
+async fn requests(envoys: &[Envoy], bytes: usize, size: &str, effort: Effort, lines: &mut Vec<Line>) -> anyhow::Result<[f64; 2]> {
+    let call = |at| Call::post(PATH, chat(if at == HOSTILE { Kind::Attack } else { Kind::Benign }, bytes));
+    let targets: Vec<_> = envoys.iter().enumerate().map(|(at, envoy)| (envoy.address(), call(at))).collect();
+    let blocks = latency(&targets, effort.blocks).await?;
     let mut rates = vec![Vec::new(); envoys.len()];
     for _ in 0..effort.rounds {
-        for (address, rates) in addresses.iter().zip(&mut rates) {
-            rates.push(throughput(*address, &call, 200, CONNECTIONS, effort.time).await?);
+        for ((address, call), rates) in targets.iter().zip(&mut rates) {
+            rates.push(throughput(*address, call, CONNECTIONS, effort.time).await?);
         }
     }
-    let mut lines = Vec::new();
     for ((name, blocks), rates) in NAMES.iter().zip(&blocks).zip(&mut rates) {
         let mut times = blocks.concat();
         for (label, share) in [("p50", 0.5), ("p99", 0.99)] {
@@ -77,19 +91,19 @@ async fn requests(envoys: &[Envoy], size: &str, body: &str, budget_us: f64, effo
         }
         lines.push(Line::new(format!("Envoy, {size}, {name}: {CONNECTIONS} connections"), median(rates), "req/s"));
     }
-    let differences = blocks[OURS].iter().zip(&blocks[OURS - 1]).map(|(ours, empty)| median_of(ours) - median_of(empty));
-    let added = median(&mut differences.collect::<Vec<_>>()) * 1e6;
-    lines.push(Line::new(format!("Envoy, {size}: p50 added to an empty wasm"), added, "us").at_most(budget_us));
-    Ok(lines)
+    Ok([OURS, HOSTILE].map(|at| added_us(&blocks[at], &blocks[EMPTY])))
 }
 
-fn median_of(times: &[f64]) -> f64 {
-    median(&mut times.to_vec())
+/// Median over the rounds of what a block's median is above that of the other's block in the same round.
+fn added_us(blocks: &Blocks, base: &Blocks) -> f64 {
+    let of = |times: &Vec<f64>| median(&mut times.clone());
+    let mut differences: Vec<f64> = blocks.iter().zip(base).map(|(block, base)| of(block) - of(base)).collect();
+    median(&mut differences) * 1e6
 }
 
 /// Start time and memory that each plugin adds to an Envoy without one.
 async fn starts(options: &Options, configs: &[Config], rounds: usize) -> anyhow::Result<Vec<Line>> {
-    let mut times = vec![Vec::new(); NAMES.len()];
+    let mut times = vec![Vec::new(); configs.len()];
     let mut memory = times.clone();
     for _ in 0..rounds {
         for (at, config) in configs.iter().enumerate() {
@@ -99,9 +113,9 @@ async fn starts(options: &Options, configs: &[Config], rounds: usize) -> anyhow:
             memory[at].extend(anonymous_memory_mib(envoy.id()));
         }
     }
-    let mut lines = Vec::new();
     let (bare_time, bare_memory) = (median(&mut times[0]), median(&mut memory[0]));
-    for at in 1..NAMES.len() {
+    let mut lines = Vec::new();
+    for at in 1..configs.len() {
         let start = Line::new(format!("Envoy start added by {}", NAMES[at]), median(&mut times[at]) - bare_time, "ms");
         lines.push(if at == OURS { start.at_most(500.0) } else { start });
         if !memory[at].is_empty() {

@@ -14,24 +14,24 @@ const WARM_UP: usize = 4;
 /// Times of requests sent one after another on one connection, in seconds, by block.
 pub type Blocks = Vec<Vec<f64>>;
 
-/// Sends `call` to each address in turn, a block at a time, `rounds` times; each must be answered with `status`.
+/// Sends each call to its address in turn, a block at a time, `rounds` times; every answer must have status 200.
 ///
-/// What disturbs the machine then disturbs all addresses alike. Returns the blocks of each address.
+/// What disturbs the machine then disturbs all of them alike. Returns the blocks of each.
 ///
 /// # Errors
-/// When an answer is missing or has another status.
-pub async fn latency(addresses: &[SocketAddr], call: &Call, status: u16, rounds: usize) -> anyhow::Result<Vec<Blocks>> {
+/// When an answer is missing or its status is not 200.
+pub async fn latency(targets: &[(SocketAddr, Call)], rounds: usize) -> anyhow::Result<Vec<Blocks>> {
     let mut connections = Vec::new();
-    for address in addresses {
+    for (address, _) in targets {
         connections.push(Connection::open(*address, Protocol::Http1).await?);
     }
-    let mut blocks = vec![Blocks::new(); addresses.len()];
+    let mut blocks = vec![Blocks::new(); targets.len()];
     for _ in 0..rounds {
-        for (connection, blocks) in connections.iter_mut().zip(&mut blocks) {
+        for ((connection, (_, call)), blocks) in connections.iter_mut().zip(targets).zip(&mut blocks) {
             let mut block = Vec::with_capacity(BLOCK);
             for at in 0..WARM_UP + BLOCK {
                 let answer = connection.send(call.clone()).await?;
-                ensure!(answer.status == status, "status {} where {status} was due: {}", answer.status, answer.text());
+                ensure!(answer.status == 200, "status {}: {}", answer.status, answer.text());
                 if at >= WARM_UP {
                     block.push(answer.elapsed.as_secs_f64());
                 }
@@ -45,8 +45,8 @@ pub async fn latency(addresses: &[SocketAddr], call: &Call, status: u16, rounds:
 /// Requests a second over `connections` at once, each sending one request after another for `time`.
 ///
 /// # Errors
-/// When an answer is missing or has another status than `status`.
-pub async fn throughput(address: SocketAddr, call: &Call, status: u16, connections: usize, time: Duration) -> anyhow::Result<f64> {
+/// When an answer is missing or its status is not 200.
+pub async fn throughput(address: SocketAddr, call: &Call, connections: usize, time: Duration) -> anyhow::Result<f64> {
     let mut open = Vec::new();
     for _ in 0..connections {
         open.push(Connection::open(address, Protocol::Http1).await?);
@@ -56,7 +56,7 @@ pub async fn throughput(address: SocketAddr, call: &Call, status: u16, connectio
         let mut answers = 0usize;
         while started.elapsed() < time {
             let answer = connection.send(call.clone()).await?;
-            ensure!(answer.status == status, "status {} where {status} was due: {}", answer.status, answer.text());
+            ensure!(answer.status == 200, "status {}: {}", answer.status, answer.text());
             answers += 1;
         }
         Ok(answers)

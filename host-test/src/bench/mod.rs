@@ -1,10 +1,15 @@
-//! The bench: what a judgement costs natively, in wasm and in Envoy, against the budgets.
+//! The bench: what a judgement costs natively, in wasm and in Envoy, against the budgets of DESIGN.md 12.
 
 pub mod body;
 mod gateway;
 mod line;
 mod load;
-pub mod stats;
+mod native;
+mod stats;
+mod wasm;
 
 pub use gateway::{Effort, measure as gateway};
 pub use line::{Line, table};
+pub use native::{SIZES, judge, measure as native};
+pub use stats::Samples;
+pub use wasm::measure as wasm;

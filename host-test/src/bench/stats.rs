@@ -14,19 +14,28 @@ pub fn median(values: &mut [f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// Seconds that one call of `work` takes: the median of `samples` samples, each of as many calls as fill `sample`.
-pub fn time_of(samples: usize, sample: Duration, mut work: impl FnMut()) -> f64 {
+/// How a function is timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Samples {
+    /// Number of samples; the median counts.
+    pub count: usize,
+    /// Shortest time of one sample.
+    pub time: Duration,
+}
+
+/// Seconds that one call of `work` takes: the median of the samples, each of as many calls as fill its time.
+pub fn time_of(samples: Samples, mut work: impl FnMut()) -> f64 {
     let mut batch = 1u32;
     // Doubles until a batch is long enough to be timed; this is the warm-up, too.
     loop {
         let started = Instant::now();
         (0..batch).for_each(|_| work());
-        if started.elapsed() >= sample || batch > u32::MAX / 2 {
+        if started.elapsed() >= samples.time || batch > u32::MAX / 2 {
             break;
         }
         batch *= 2;
     }
-    let mut times: Vec<f64> = (0..samples)
+    let mut times: Vec<f64> = (0..samples.count)
         .map(|_| {
             let started = Instant::now();
             (0..batch).for_each(|_| work());

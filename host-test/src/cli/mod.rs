@@ -2,6 +2,8 @@
 
 use std::io::{self, Write as _};
 
+pub mod bench;
+pub mod demo;
 pub mod inspect;
 pub mod replay;
 

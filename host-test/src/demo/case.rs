@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
+use floodmark_core::{Hint, Judge, Policy};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -32,6 +33,18 @@ pub struct Expected {
     pub score: f64,
     /// Status that the client gets.
     pub status: u16,
+}
+
+impl Case {
+    /// Number of its scored turns: user messages and tool results.
+    ///
+    /// # Errors
+    /// When the shipped policy is not valid.
+    pub fn turns(&self) -> anyhow::Result<usize> {
+        let refused = |error: floodmark_core::policy::PolicyError| anyhow::anyhow!("{}: {}", error.key, error.problem);
+        let judge = Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).map_err(refused)?;
+        Ok(judge.judge(self.body.get().as_bytes(), Hint::default()).score.turn_scores.len())
+    }
 }
 
 /// Reads a file of cases.

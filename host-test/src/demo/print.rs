@@ -4,16 +4,18 @@ use comfy_table::{CellAlignment, Table};
 
 use super::{Case, Outcome};
 
-/// One row for each conversation. `turns` are user and tool turns, which are the ones that are scored.
-#[must_use]
-pub fn table(rows: &[(&Case, usize, Outcome)]) -> Table {
+/// One row for each conversation. `turns` are user messages and tool results, which are the ones that are scored.
+///
+/// # Errors
+/// When the turns cannot be counted.
+pub fn table(rows: &[(&Case, Outcome)]) -> anyhow::Result<Table> {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
     table.set_header(["conversation", "turns", "score", "verdict", "status", "upstream received", "time added"]);
-    for (case, turns, outcome) in rows {
+    for (case, outcome) in rows {
         table.add_row([
             case.id.clone(),
-            turns.to_string(),
+            case.turns()?.to_string(),
             outcome.score.map_or_else(|| "-".to_owned(), |s| format!("{s:.4}")),
             outcome.verdict.clone().unwrap_or_else(|| "-".to_owned()),
             outcome.status.to_string(),
@@ -26,7 +28,7 @@ pub fn table(rows: &[(&Case, usize, Outcome)]) -> Table {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table
+    Ok(table)
 }
 
 fn added((with, without): (std::time::Duration, std::time::Duration)) -> String {

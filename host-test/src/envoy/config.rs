@@ -58,6 +58,19 @@ impl Config {
         Ok(Self { text: format!("{before}{}", &rest[length..]) })
     }
 
+    /// The plugin's own configuration: the JSON in the block under `value: |`.
+    ///
+    /// # Errors
+    /// When there is no such block or it is not JSON.
+    pub fn plugin_json(&self) -> anyhow::Result<String> {
+        let (before, block) = self.text.split_once("value: |\n").context("no block `value: |` in the config")?;
+        let depth = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
+        let inside = |line: &&str| line.trim().is_empty() || line.bytes().take_while(|b| *b == b' ').count() > depth;
+        let json = block.lines().take_while(inside).collect::<Vec<_>>().join("\n");
+        serde_json::from_str::<serde_json::Value>(&json).context("the block `value: |` is not JSON")?;
+        Ok(json)
+    }
+
     /// The config's text.
     #[must_use]
     pub fn text(&self) -> &str {

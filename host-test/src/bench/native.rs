@@ -1,0 +1,46 @@
+//! One whole judgement as native code: read, fold, match, score.
+
+use anyhow::{anyhow, ensure};
+use floodmark_core::{Hint, Judge, Policy};
+
+use super::body::{Kind, chat};
+use super::line::Line;
+use super::stats::{Samples, time_of};
+
+/// Sizes of the bodies and their names.
+pub const SIZES: [(usize, &str); 3] = [(1024, "1 KB"), (4096, "4 KB"), (65536, "64 KB")];
+
+/// A judge of the shipped policy.
+///
+/// # Errors
+/// When the shipped policy is not valid.
+pub fn judge() -> anyhow::Result<Judge<'static>> {
+    let refused = |error: floodmark_core::policy::PolicyError| anyhow!("{}: {}", error.key, error.problem);
+    Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).map_err(refused)
+}
+
+/// Microseconds a KB for each kind and size of body.
+///
+/// # Errors
+/// When a body gets another verdict than it should.
+pub fn measure(samples: Samples) -> anyhow::Result<Vec<Line>> {
+    let judge = judge()?;
+    let mut lines = Vec::new();
+    for kind in Kind::ALL {
+        for (bytes, size) in SIZES {
+            let body = chat(kind, bytes);
+            let verdict = judge.judge(body.as_bytes(), Hint::default()).verdict.name();
+            ensure!(verdict == kind.verdict(), "the {size} {} body got {verdict}, not {}", kind.name(), kind.verdict());
+            let seconds = time_of(samples, || {
+                std::hint::black_box(judge.judge(std::hint::black_box(body.as_bytes()), Hint::default()));
+            });
+            lines.push(Line::new(format!("native, {size}, {}", kind.name()), per_kb(seconds, bytes), "us/KB"));
+        }
+    }
+    Ok(lines)
+}
+
+/// Seconds for `bytes` bytes as microseconds a KB.
+pub fn per_kb(seconds: f64, bytes: usize) -> f64 {
+    seconds * 1e6 / (bytes as f64 / 1024.0)
+}

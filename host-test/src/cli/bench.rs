@@ -1,0 +1,69 @@
+//! `floodmark-host bench`: the table of measured values and their budgets.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::print;
+use crate::bench::{self, Effort, Samples};
+use crate::envoy::{self, BINARY_VARIABLE};
+
+/// Measures judgements natively, in the emulator and in Envoy, and prints them with their budgets.
+///
+/// Nothing fails for being slow. Run it on a quiet machine: other work shows in every value.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The built plugin.
+    #[arg(long, default_value = "target/wasm/floodmark.wasm")]
+    wasm: PathBuf,
+    /// The Envoy binary; without it and without the variable FLOODMARK_ENVOY its part is left out.
+    #[arg(long)]
+    envoy: Option<PathBuf>,
+    /// Only see that everything runs; the values mean little.
+    #[arg(long)]
+    quick: bool,
+}
+
+impl Args {
+    /// Measures and prints.
+    ///
+    /// # Errors
+    /// When the plugin or Envoy cannot be started, or an answer is not as it should be.
+    pub fn run(&self) -> anyhow::Result<ExitCode> {
+        let ms = Duration::from_millis;
+        let (samples, effort) = if self.quick {
+            (Samples { count: 3, time: ms(2) }, Effort { rounds: 1, blocks: 3, time: ms(50) })
+        } else {
+            (Samples { count: 11, time: ms(20) }, Effort { rounds: 5, blocks: 100, time: ms(500) })
+        };
+        eprintln!("native ...");
+        let mut lines = bench::native(samples)?;
+        eprintln!("wasm ...");
+        lines.extend(bench::wasm(&self.wasm, samples)?);
+        if self.envoy.is_some() || std::env::var_os(BINARY_VARIABLE).is_some() {
+            eprintln!("Envoy ...");
+            let binary = envoy::binary(self.envoy.as_deref())?;
+            // One thread for clients and provider, one for Envoy's worker: what is measured is the worker.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
+            lines.extend(runtime.block_on(bench::gateway(&binary, &self.wasm, effort))?);
+        } else {
+            print("No Envoy given, so its part is left out; `cargo xtask bench` installs one.")?;
+        }
+        print(&format!("{}", bench::table(&lines)))?;
+        print(&machine())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What the values were measured on.
+fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok();
+    let model = cpu.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")));
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = std::fs::read_to_string("/proc/loadavg").ok();
+    let load = load.as_deref().and_then(|text| text.split_whitespace().next()).unwrap_or("unknown");
+    let build = if cfg!(debug_assertions) { "debug build: native values mean nothing" } else { "optimised build" };
+    format!("{cores} cores, {}; load average {load}; {build}.", model.map_or("unknown processor", |(_, name)| name))
+}
