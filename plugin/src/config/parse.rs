@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::protobuf;
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Override, Settings};
 
@@ -35,7 +36,10 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(error("", "it is empty; the smallest is {\"version\": 1}"));
     }
-    let config: Config = typed(bytes, "").map_err(|(path, problem)| error(path, problem))?;
+    let config: Config = match protobuf::read(bytes) {
+        Some(object) => retyped(&object, "")?,
+        None => typed(bytes, "").map_err(|(path, problem)| error(path, problem))?,
+    };
     if config.version != CONFIG_VERSION {
         return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
     }
@@ -59,12 +63,7 @@ fn overridden(one: &Override, defaults: &Settings, path: &str) -> Result<(Match,
     }
     let mut merged = serde_json::to_value(defaults).map_err(|problem| error(path.as_str(), problem))?;
     merge(&mut merged, &one.settings);
-    // Read from text like the whole, so that the module holds one reader of these types, not two. Places in that text mean nothing to a person.
-    let text = serde_json::to_vec(&merged).map_err(|problem| error(path.as_str(), problem))?;
-    let settings = typed(&text, &path).map_err(|(path, problem)| {
-        let problem = problem.to_string();
-        error(path, problem.split(" at line ").next().unwrap_or_default())
-    })?;
+    let settings = retyped(&merged, &path)?;
     Ok((one.matches.clone(), ruleset(settings, &path)?))
 }
 
@@ -97,6 +96,16 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
         }
     }
     Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.policy.{}", refused.key), refused.problem))
+}
+
+/// A value of type `T` from JSON that does not stand in the configuration's own text. It is written out and read like the whole, so that the
+/// module holds one reader of these types, not two; places in that text mean nothing to a person and are left out of the problem.
+fn retyped<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, ConfigError> {
+    let text = serde_json::to_vec(value).map_err(|problem| error(path, problem))?;
+    typed(&text, path).map_err(|(path, problem)| {
+        let problem = problem.to_string();
+        error(path, problem.split(" at line ").next().unwrap_or_default())
+    })
 }
 
 /// A value of type `T`, or the key's path, which begins with `path`, and the problem.
