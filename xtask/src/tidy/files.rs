@@ -20,14 +20,16 @@ fn rust_files_open_with_their_purpose() {
 #[test]
 fn sources_are_finished() {
     // In pieces, since this file is looked at as well.
-    let words = [concat!("to", "do"), concat!("fix", "me"), concat!("st", "ub"), concat!("place", "holder"), concat!("unim", "plemented")];
+    let words = [concat!("to", "do"), concat!("fix", "me"), concat!("st", "ub"), concat!("st", "ubs"), concat!("place", "holder")];
     let mut findings = Vec::new();
     for file in files().iter().filter(|file| has_extension(file, &["rs", "py", "js"])) {
         for (number, line) in text(file).lines().enumerate() {
             let line = line.to_ascii_lowercase();
-            let mut tokens = line.split(|c: char| !c.is_ascii_alphanumeric());
-            if let Some(word) = tokens.find(|token| words.iter().any(|word| token.trim_end_matches('s') == *word)) {
-                findings.push(format!("{}:{}: {word}", file.display(), number + 1));
+            let word = line.split(|c: char| !c.is_ascii_alphanumeric()).find(|token| words.contains(token));
+            // The word alone is a status of proxy-wasm; only the macro marks unfinished work.
+            let macro_call = line.contains(concat!("unimplemented", "!"));
+            if word.is_some() || macro_call {
+                findings.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
             }
         }
     }

@@ -18,28 +18,32 @@ const STAMP: &str = "stamp.txt";
 
 /// Debian's compiler with the sysroot under target/tools, made when missing.
 pub fn find(sh: &Sh) -> Result<Toolchain> {
-    if usable_rustc().is_err() || !Path::new(CARGO).is_file() || linker().is_none() || sources().is_err() {
+    if usable_rustc().is_err() || !Path::new(CARGO).is_file() || linker().is_err() || sources().is_err() {
         apt::ensure(sh, &PACKAGES, "the wasm compiler")?;
     }
-    let rustc = usable_rustc()?;
     ensure!(Path::new(CARGO).is_file(), "no {CARGO}: install cargo-web");
-    let linker = linker().context("no wasm-ld-19 or wasm-ld in PATH: install lld-19")?;
+    let (rustc, linker) = (usable_rustc()?, linker()?);
     link_sources(sh)?;
-
-    let stamp = stamp()?;
-    let sysroot = paths::target("tools/wasm-sysroot").join(&rustc.key);
-    let libdir = sysroot.join("lib/rustlib").join(TARGET).join("lib");
-    let mut summary = format!("Debian's rustc {} with a library for {TARGET}", rustc.release);
-    if !is_whole(&sysroot, &libdir, &stamp) {
-        let _lock = setup::lock()?;
-        // Another run may have made it while this one waited.
-        if !is_whole(&sysroot, &libdir, &stamp) {
-            println!("building the standard library for {TARGET} (once, about half a minute)");
-            make_sysroot(sh, &linker, &sysroot, &stamp)?;
-            summary += " (just built)";
-        }
+    let _lock = setup::lock()?;
+    // Another run may have made it while this one waited.
+    if let Ok(ready) = ready() {
+        return Ok(ready);
     }
-    ensure!(is_whole(&sysroot, &libdir, &stamp), "{} is not whole: remove it and run again", sysroot.display());
+    println!("building the standard library for {TARGET} (once, about half a minute)");
+    make_sysroot(sh, &linker, &sysroot(&rustc), &stamp()?)?;
+    let mut made = ready()?;
+    made.summary += " (just built)";
+    Ok(made)
+}
+
+/// The same when nothing needs to be made.
+pub fn ready() -> Result<Toolchain> {
+    let (rustc, linker) = (usable_rustc()?, linker()?);
+    let sysroot = sysroot(&rustc);
+    let libdir = sysroot.join("lib/rustlib").join(TARGET).join("lib");
+    let whole = std::fs::read_to_string(sysroot.join(STAMP)).is_ok_and(|found| stamp().is_ok_and(|stamp| found == stamp));
+    ensure!(whole && has_std(&libdir), "no whole library at {}", sysroot.display());
+    let summary = format!("Debian's rustc {} with a library for {TARGET}", rustc.release);
     let (cargo, rustc) = (CARGO.into(), Some(RUSTC.into()));
     Ok(Toolchain { summary, route: "debian", cargo, rustc, linker: Some(linker), sysroot: Some(sysroot), libdir })
 }
@@ -62,8 +66,13 @@ fn usable_rustc() -> Result<Rustc> {
     Ok(Rustc { key: format!("{release}-{}", commit.get(..9).unwrap_or("unknown")), release })
 }
 
-fn linker() -> Option<PathBuf> {
-    sh::which("wasm-ld-19").or_else(|| sh::which("wasm-ld"))
+fn sysroot(rustc: &Rustc) -> PathBuf {
+    paths::target("tools/wasm-sysroot").join(&rustc.key)
+}
+
+fn linker() -> Result<PathBuf> {
+    let found = sh::which("wasm-ld-19").or_else(|| sh::which("wasm-ld"));
+    found.context("no wasm-ld-19 or wasm-ld in PATH: install lld-19")
 }
 
 /// The library's sources, where the package puts them.
@@ -93,10 +102,6 @@ fn stamp() -> Result<String> {
     let file = std::fs::metadata(std::fs::canonicalize(RUSTC)?)?;
     let built = file.modified()?.duration_since(std::time::UNIX_EPOCH)?.as_secs();
     Ok(format!("{compiler}\nrustc file: {} bytes, of second {built}\n", file.len()))
-}
-
-fn is_whole(sysroot: &Path, libdir: &Path, stamp: &str) -> bool {
-    std::fs::read_to_string(sysroot.join(STAMP)).is_ok_and(|found| found == stamp) && has_std(libdir)
 }
 
 /// Builds the library through an empty crate, then moves it into place in one step.

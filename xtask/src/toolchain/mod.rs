@@ -51,6 +51,10 @@ pub fn find(sh: &Sh) -> Result<Toolchain> {
         "" => {}
         other => bail!("{ROUTE_VARIABLE}={other}: expected rustup or debian"),
     }
+    // What is there before what must be fetched; rustup's server may be slow to say no.
+    if let Ok(ready) = rustup::ready().or_else(|_| debian::ready()) {
+        return Ok(ready);
+    }
     let rustup = match rustup::find(sh) {
         Ok(found) => return Ok(found),
         Err(error) => error,

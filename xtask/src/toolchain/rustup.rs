@@ -1,22 +1,27 @@
 //! The usual route: the running compiler has the wasm target, or rustup adds it.
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::{TARGET, Toolchain, has_std};
 use crate::sh::{self, Sh};
 
 /// The running compiler, with the target added when it is missing.
 pub fn find(sh: &Sh) -> Result<Toolchain> {
-    let libdir = libdir(TARGET)?;
-    let mut summary = format!("{} with its {TARGET} target", version()?);
-    if !has_std(&libdir) {
-        add_target(sh, TARGET)?;
-        summary += " (just added by rustup)";
-        if !has_std(&libdir) {
-            bail!("rustup reports success, but {} holds no standard library", libdir.display());
-        }
+    if let Ok(ready) = ready() {
+        return Ok(ready);
     }
+    add_target(sh, TARGET)?;
+    let mut added = ready().context("rustup reports success, but")?;
+    added.summary += " (just added by rustup)";
+    Ok(added)
+}
+
+/// The same when nothing needs to be added.
+pub fn ready() -> Result<Toolchain> {
+    let libdir = libdir(TARGET)?;
+    ensure!(has_std(&libdir), "no standard library in {}", libdir.display());
+    let summary = format!("{} with its {TARGET} target", version()?);
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()).into();
     Ok(Toolchain { summary, route: "rustup", cargo, rustc: None, linker: None, sysroot: None, libdir })
 }
