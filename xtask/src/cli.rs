@@ -48,7 +48,11 @@ enum Command {
         port: u16,
     },
     /// Measure speed: native, wasm and Envoy, beside the budgets
-    Bench,
+    Bench {
+        /// Only see that everything runs; the values mean little
+        #[arg(long)]
+        quick: bool,
+    },
 }
 
 impl Cli {
@@ -62,7 +66,7 @@ impl Cli {
             Command::Wasm => wasm::run(&sh),
             Command::Gen { check } => r#gen::run(check),
             Command::Web { serve, port } => web::run(&sh, serve, port),
-            Command::Bench => host::bench(&sh),
+            Command::Bench { quick } => host::bench(&sh, quick),
         }
     }
 }

@@ -17,8 +17,12 @@ pub fn demo(sh: &Sh, keep: bool) -> Result<()> {
 }
 
 /// Prints the table of measured speeds against their budgets.
-pub fn bench(sh: &Sh) -> Result<()> {
-    sh.run(&mut prepare(sh, "bench")?)
+pub fn bench(sh: &Sh, quick: bool) -> Result<()> {
+    let mut command = prepare(sh, "bench")?;
+    if quick {
+        command.arg("--quick");
+    }
+    sh.run(&mut command)
 }
 
 /// The plugin built, Envoy found; gives the command to go on with.
@@ -32,6 +36,8 @@ fn prepare(sh: &Sh, subcommand: &str) -> Result<Command> {
             println!("gateway: {}", found.summary);
             command.arg("--envoy").arg(found.path);
         }
+        // A wrong path is a mistake to mend, not a machine without Envoy.
+        Err(error) if envoy::is_named() => return Err(error),
         Err(error) => println!("gateway: no Envoy to be had, so the bundled emulator stands in for it ({error:#})"),
     }
     Ok(command)

@@ -26,6 +26,11 @@ pub fn find(sh: &Sh) -> Result<Envoy> {
     Ok(Envoy { path, summary: format!("Envoy {version}, {origin}{hint}") })
 }
 
+/// Whether the user names an Envoy in `$ENVOY`.
+pub fn is_named() -> bool {
+    std::env::var_os("ENVOY").is_some_and(|value| !value.is_empty())
+}
+
 fn locate(sh: &Sh) -> Result<(PathBuf, String)> {
     if let Some(path) = std::env::var_os("ENVOY").filter(|value| !value.is_empty()) {
         let path = PathBuf::from(path);
