@@ -2,13 +2,14 @@
 
 use alloc::vec::Vec;
 
-use crate::conversation::{self, Params, Resampling, Score, Turn};
+use crate::conversation::{self, Params, Score};
 use crate::limits::MAX_REASONS;
 use crate::policy::{Policy, PolicyError, Unread};
-use crate::score::{CategorySet, Hit};
-use crate::text::Folded;
+use crate::reason::Reason;
+use crate::scan::{Scanned, Scanner};
+use crate::score::CategorySet;
 use crate::verdict::Verdict;
-use crate::wire::{self, Body, Channel, Document, Effect, Event, Format, Issue, IssueKind, Issues};
+use crate::wire::{self, Body, Channel, Effect, Format, Issue, IssueKind, Issues};
 
 /// Rule id of a conversation that is blocked, or raised, by its resampling.
 pub const RESAMPLING_RULE: &str = "conversation.resampling";
@@ -20,21 +21,8 @@ pub struct Hint {
     pub format: Option<Format>,
     /// The request is AI traffic whatever its body says, so a body that cannot be read is refused.
     pub ai_path: bool,
-}
-
-/// Why a verdict is not `allow`, or what was found on the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason<'t> {
-    /// The rule: `category.pattern`, `conversation.…` or `wire.…`.
-    pub rule: &'t str,
-    /// The pattern's category.
-    pub category: Option<&'t str>,
-    /// Where the text came from.
-    pub channel: Option<Channel>,
-    /// 0-based index in the wire's message list.
-    pub turn: Option<u32>,
-    /// Byte range in the event's text.
-    pub span: Option<(usize, usize)>,
+    /// What is odd about the request's headers.
+    pub issue: Option<IssueKind>,
 }
 
 /// What was judged of one body.
@@ -44,6 +32,9 @@ pub struct Judgement<'t> {
     pub verdict: Verdict,
     /// The reason that decided it; `None` for `allow`.
     pub decisive: Option<Reason<'t>>,
+    /// Messages without which the score would be below tau, 0-based, ascending; empty where that was not the reason, or more than
+    /// [`crate::limits::MAX_DROPPED`] would have to go.
+    pub drop_messages: Vec<u32>,
     /// The format that the body was read as.
     pub format: Format,
     /// The conversation's score and its parts.
@@ -78,28 +69,40 @@ impl<'t> Judge<'t> {
 
     /// Judges one body. Linear in its length (up to the sorting of hashes); never panics, whatever the bytes.
     pub fn judge(&self, body: &[u8], hint: Hint) -> Judgement<'t> {
-        let Body { text, issues } = Body::new(body);
-        let document = wire::read(&text, issues, hint.format);
-        let scanned = self.scan(&document);
-        let Scanned { turns, turn_messages, resampling, mut turn_reasons, other_reasons } = scanned;
-        let score = conversation::score(&turns, resampling.is_some(), &self.weights, &self.params);
-        if let (true, Some(turn)) = (score.resampling, resampling) {
-            turn_reasons.push(Reason { turn: Some(turn), channel: Some(Channel::User), ..rule(RESAMPLING_RULE) });
+        let mut body = Body::new(body);
+        if let Some(issue) = hint.issue {
+            body.issues.push(issue, 0);
         }
-        let recognised = hint.ai_path || document.format != Format::Unknown;
-        let odd = document.issues.worst().and_then(|issue| self.odd(issue, recognised));
-        let by_score = || self.decisive(&score, &turn_messages, &turn_reasons);
+        let document = wire::read(&body, hint.format);
+        let mut scanned = Scanner { set: self.set, weights: &self.weights }.scan(&document);
+        let resampling = scanned.resampling.is_some();
+        let score = conversation::score(&scanned.turns, resampling, &self.weights, &self.params);
+        let by_resampling = scanned.resampling.filter(|_| score.resampling).map(|turn| Reason {
+            turn: Some(turn),
+            channel: Some(Channel::User),
+            ..Reason::of_rule(RESAMPLING_RULE)
+        });
+        let odd = document.issues.worst().and_then(|issue| self.odd(issue, hint.ai_path || document.format != Format::Unknown));
         let (verdict, decisive) = match odd {
             Some((Verdict::Block, rule)) => (Verdict::Block, Some(rule)),
-            _ if score.reaches_tau => (Verdict::Block, by_score()),
+            _ if score.reaches_tau => (Verdict::Block, self.peak(&score, &scanned).or(by_resampling.clone())),
             Some((verdict, rule)) => (verdict, Some(rule)),
-            None if other_reasons.is_empty() => (Verdict::Allow, None),
-            None => (Verdict::Flag, other_reasons.first().cloned()),
+            None => match scanned.other_reasons.first() {
+                Some(reason) => (Verdict::Flag, Some(reason.clone())),
+                None => (Verdict::Allow, None),
+            },
         };
-        let mut reasons = turn_reasons;
-        reasons.extend(other_reasons);
+        let mut drop_messages = Vec::new();
+        if score.reaches_tau {
+            drop_messages =
+                conversation::without(&scanned.turns, &scanned.turn_messages, &self.weights, resampling, &self.params).unwrap_or_default();
+        }
+        let mut reasons: Vec<Reason<'t>> = by_resampling.into_iter().collect();
+        reasons.append(&mut scanned.turn_reasons);
+        reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
-        Judgement { verdict, decisive, format: document.format, score, turn_messages, reasons, issues: document.issues }
+        let (format, issues, turn_messages) = (document.format, document.issues, scanned.turn_messages);
+        Judgement { verdict, decisive, drop_messages, format, score, turn_messages, reasons, issues }
     }
 
     /// The judgement of a body that was not read, because of `issue`.
@@ -110,14 +113,21 @@ impl<'t> Judge<'t> {
             Some((verdict, rule)) => (verdict, Some(rule)),
             None => (Verdict::Allow, None),
         };
-        let format = hint.format.unwrap_or(Format::Unknown);
-        Judgement { verdict, decisive, format, score: Score::default(), turn_messages: Vec::new(), reasons: Vec::new(), issues }
+        Judgement {
+            verdict,
+            decisive,
+            drop_messages: Vec::new(),
+            format: Format::Unknown,
+            score: Score::default(),
+            turn_messages: Vec::new(),
+            reasons: Vec::new(),
+            issues,
+        }
     }
 
     /// Whether the start of a body that is too large to judge is already known for AI traffic.
     pub fn recognises(start: &[u8]) -> bool {
-        let Body { text, issues } = Body::new(start);
-        wire::read(&text, issues, None).format != Format::Unknown
+        wire::read(&Body::new(start), None).format != Format::Unknown
     }
 
     /// What an issue makes of the verdict, and its rule; `None` when it is only counted.
@@ -129,84 +139,18 @@ impl<'t> Judge<'t> {
             (Effect::Refuse, Unread::Block) => Verdict::Block,
             (Effect::Refuse, Unread::Flag) | (Effect::Flag, _) => Verdict::Flag,
         };
-        Some((verdict, rule(issue.kind.rule())))
+        Some((verdict, Reason::of_rule(issue.kind.rule())))
     }
 
-    /// Looks for the patterns in every event. Text outside the turns is scanned too, but only flags.
-    fn scan(&self, document: &Document<'_>) -> Scanned<'t> {
-        let mut scanned = Scanned::default();
-        let mut resampling = Resampling::default();
-        for event in &document.events {
-            let folded = Folded::new(&event.text);
-            let scan = self.set.scan(folded.as_str());
-            let reasons = if event.channel.is_turn() { &mut scanned.turn_reasons } else { &mut scanned.other_reasons };
-            for hit in &scan.hits {
-                if reasons.len() < MAX_REASONS {
-                    reasons.extend(self.reason(event, &folded, *hit));
-                }
-            }
-            if event.channel.is_turn() {
-                let user = event.channel == Channel::User;
-                scanned.turns.push(Turn { user, categories: scan.categories & self.active() });
-                scanned.turn_messages.push(event.message.unwrap_or_default());
-                if user {
-                    resampling.push(folded.as_str());
-                    if resampling.seen() && scanned.resampling.is_none() {
-                        scanned.resampling = event.message;
-                    }
-                }
-            }
-        }
-        scanned
+    /// The reason to name for a conversation that reaches tau: the weightiest pattern of the first turn with the peak score. None when no turn
+    /// was hit.
+    fn peak(&self, score: &Score, scanned: &Scanned<'t>) -> Option<Reason<'t>> {
+        let at = score.turn_scores.iter().position(|&turn| turn > 0.0 && turn >= score.peak)?;
+        let pattern = self.set.patterns.get(usize::from(scanned.turn_patterns.get(at).copied().flatten()?))?;
+        let category = self.set.categories.get(usize::from(pattern.category)).map(|category| category.name);
+        let user = scanned.turns.get(at).is_some_and(|turn| turn.user);
+        let channel = Some(if user { Channel::User } else { Channel::ToolResult });
+        let turn = scanned.turn_messages.get(at).copied();
+        Some(Reason { category, channel, turn, ..Reason::of_rule(pattern.id) })
     }
-
-    /// Bits of the categories that weigh anything; a weight of 0 switches a category off.
-    fn active(&self) -> u32 {
-        let bits = self.weights.iter().zip(0u32..).filter(|&(&weight, _)| weight > 0.0);
-        bits.fold(0, |active, (_, category)| active | 1u32.checked_shl(category).unwrap_or(0))
-    }
-
-    /// The reason that `hit` gives; none when its category is switched off.
-    fn reason(&self, event: &Event<'_>, folded: &Folded, hit: Hit) -> Option<Reason<'t>> {
-        let pattern = self.set.patterns.get(usize::from(hit.pattern))?;
-        let category = self.set.categories.get(usize::from(pattern.category))?;
-        self.weights.get(usize::from(pattern.category)).filter(|&&weight| weight > 0.0)?;
-        let (start, end) = self.set.span(folded.as_str(), hit);
-        Some(Reason {
-            rule: pattern.id,
-            category: Some(category.name),
-            channel: Some(event.channel),
-            turn: event.message,
-            span: Some(folded.span(&event.text, start, end)),
-        })
-    }
-
-    /// The reason to name for a conversation that reaches tau: the weightiest hit of the first turn with the peak score, or the
-    /// resampling where no turn was hit.
-    fn decisive(&self, score: &Score, turn_messages: &[u32], reasons: &[Reason<'t>]) -> Option<Reason<'t>> {
-        let peak = score.turn_scores.iter().position(|&turn| turn >= score.peak && turn > 0.0);
-        let message = peak.and_then(|at| turn_messages.get(at)).copied();
-        let weight = |reason: &Reason<'t>| {
-            let at = self.set.categories.iter().position(|category| Some(category.name) == reason.category);
-            at.and_then(|at| self.weights.get(at)).copied().unwrap_or_default()
-        };
-        let of_peak = reasons.iter().filter(|reason| reason.turn == message && reason.category.is_some());
-        // Of equals `max_by` takes the last, so the order is turned to name the first.
-        of_peak.rev().max_by(|one, other| weight(one).total_cmp(&weight(other))).or(reasons.last()).cloned()
-    }
-}
-
-/// What the scan of a document's events gave.
-#[derive(Default)]
-struct Scanned<'t> {
-    turns: Vec<Turn>,
-    turn_messages: Vec<u32>,
-    /// The message at which resampling was first seen.
-    resampling: Option<u32>,
-    turn_reasons: Vec<Reason<'t>>,
-    other_reasons: Vec<Reason<'t>>,
-}
-
-fn rule(rule: &str) -> Reason<'_> {
-    Reason { rule, category: None, channel: None, turn: None, span: None }
 }

@@ -21,7 +21,9 @@ mod hash;
 pub mod judge;
 pub mod limits;
 pub mod policy;
+pub mod reason;
 pub mod report;
+mod scan;
 pub mod score;
 pub mod text;
 pub mod verdict;
@@ -29,5 +31,6 @@ pub mod wire;
 
 pub use judge::{Hint, Judge, Judgement};
 pub use policy::Policy;
+pub use reason::Reason;
 pub use report::Report;
 pub use verdict::{Action, Verdict};

@@ -4,19 +4,29 @@
 pub const MAX_DEPTH: usize = 128;
 /// Deepest nesting of content parts whose keys are told apart; what lies deeper is scanned as plain strings.
 pub const MAX_CONTENT_LEVELS: usize = 8;
-/// Most messages of one body that are read; more is an issue that refuses.
-pub const MAX_MESSAGES: usize = 16_384;
+/// Most events (messages, tool results, tool calls) of one body that are told apart; more is an issue that refuses.
+pub const MAX_EVENTS: usize = 16_384;
+/// Longest identifier that is taken for one and not scanned, in bytes.
+pub const MAX_ID_BYTES: usize = 256;
 /// Most issues that are listed; later ones are dropped, since the first decides.
 pub const MAX_ISSUES: usize = 64;
 /// Most reasons that a judgement lists; hits beyond still count in the score.
 pub const MAX_REASONS: usize = 64;
+/// Most messages that a refusal names as those to leave out.
+pub const MAX_DROPPED: usize = 8;
 /// Most categories of a set: one bit each in a `u32`.
 pub const MAX_CATEGORIES: usize = 32;
+/// Fewest bytes that so many tokens take: one letter each, and a space between.
+pub const RESAMPLING_MIN_BYTES: usize = 2 * RESAMPLING_MIN_TOKENS - 1;
 /// Fewest whitespace tokens of a user message that takes part in the resampling check (arXiv 2602.11247).
 pub const RESAMPLING_MIN_TOKENS: usize = 20;
 /// Consecutive similar pairs of user messages that make resampling (arXiv 2602.11247).
 pub const RESAMPLING_MIN_PAIRS: usize = 3;
 /// Fewest turns of a strictly rising run at the end that make escalation (arXiv 2602.11247).
 pub const ESCALATION_MIN_TURNS: usize = 3;
+/// Smallest tau that a policy may have.
+pub const MIN_TAU: f64 = 0.01;
+/// Largest `min_user_turns` that a policy may have; more would switch judging off unsaid.
+pub const MAX_MIN_USER_TURNS: u32 = 1000;
 /// Allowance for rounding when a score is compared with the threshold (DESIGN.md 7).
 pub const SCORE_TOLERANCE: f64 = 1e-9;

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Params;
+use crate::limits::{MAX_MIN_USER_TURNS, MIN_TAU};
 use crate::score::CategorySet;
 
 /// How a conversation is scored.
@@ -79,15 +80,13 @@ impl Policy {
     }
 
     fn check_params(&self) -> Result<(), PolicyError> {
-        let Params { rho, delta, beta_e, beta_r, tau, min_user_turns: _ } = self.conversation;
-        for (name, value) in [("rho", rho), ("delta", delta), ("beta_e", beta_e), ("beta_r", beta_r), ("tau", tau)] {
+        let Params { rho, delta, beta_e, beta_r, tau, min_user_turns } = self.conversation;
+        for (name, value) in [("rho", rho), ("delta", delta), ("beta_e", beta_e), ("beta_r", beta_r)] {
             in_range(|| format!("conversation.{name}"), value, 0.0, 1.0)?;
         }
-        if tau <= 0.0 {
-            let problem = "must be above 0; at 0 every conversation would be blocked".to_string();
-            return Err(PolicyError { key: "conversation.tau".to_string(), problem });
-        }
-        Ok(())
+        // At 0 every conversation would be blocked.
+        in_range(|| "conversation.tau".to_string(), tau, MIN_TAU, 1.0)?;
+        in_range(|| "conversation.min_user_turns".to_string(), f64::from(min_user_turns), 0.0, f64::from(MAX_MIN_USER_TURNS))
     }
 }
 

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::judge::{Judgement, Reason};
+use crate::judge::Judgement;
+use crate::reason::Reason;
 
 /// A judgement, ready for JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -15,6 +16,8 @@ pub struct Report<'a> {
     pub rule: Option<&'a str>,
     /// The message that the rule was met in, 0-based; null outside the messages.
     pub turn: Option<u32>,
+    /// Messages without which the score would be below tau.
+    pub drop_messages: &'a [u32],
     /// The conversation's score, 0 to 1.
     pub score: f64,
     /// Score of each user message and tool result, in wire order.
@@ -76,6 +79,7 @@ impl<'a> From<&'a Judgement<'_>> for Report<'a> {
             verdict: judgement.verdict.name(),
             rule: judgement.decisive.as_ref().map(|reason| reason.rule),
             turn: judgement.decisive.as_ref().and_then(|reason| reason.turn),
+            drop_messages: &judgement.drop_messages,
             score: score.score,
             turn_scores: &score.turn_scores,
             turn_messages: &judgement.turn_messages,
@@ -101,7 +105,7 @@ impl<'a> From<&'a Reason<'_>> for ReasonReport<'a> {
             channel: reason.channel.map(|channel| channel.name()),
             turn: reason.turn,
             span: reason.span,
-            view: reason.span.map(|_| "folded"),
+            view: reason.view.map(|view| view.name()),
         }
     }
 }

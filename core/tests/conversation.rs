@@ -17,15 +17,20 @@ fn close(found: f64, expected: &Value, what: &str) {
 fn check(case: &Value, weights: &[f64], params: &Params) {
     let name = case["name"].as_str().expect("a name");
     let mut resampling = Resampling::default();
-    let turns: Vec<Turn> = case["turns"].as_array().expect("turns").iter().map(|turn| {
-        let hit = |category: &Value| CATEGORIES.iter().position(|known| category == known).expect("a known category");
-        let categories = turn["categories"].as_array().expect("categories").iter().fold(0, |bits, category| bits | 1 << hit(category));
-        let user = turn["role"] == "user";
-        if user {
-            resampling.push(Folded::new(turn["text"].as_str().unwrap_or_default()).as_str());
-        }
-        Turn { user, categories }
-    }).collect();
+    let turns: Vec<Turn> = case["turns"]
+        .as_array()
+        .expect("turns")
+        .iter()
+        .map(|turn| {
+            let hit = |category: &Value| CATEGORIES.iter().position(|known| category == known).expect("a known category");
+            let categories = turn["categories"].as_array().expect("categories").iter().fold(0, |bits, category| bits | 1 << hit(category));
+            let user = turn["role"] == "user";
+            if user {
+                resampling.push(Folded::new(turn["text"].as_str().unwrap_or_default()).as_str());
+            }
+            Turn { user, categories }
+        })
+        .collect();
     let score = conversation::score(&turns, resampling.seen(), weights, params);
     let expect = &case["expect"];
     assert_eq!(score.evaluated, expect["evaluated"], "{name}");

@@ -51,8 +51,8 @@ impl Case {
 }
 
 fn read(bytes: &[u8], hint: Option<Format>) -> Value {
-    let Body { text, issues } = Body::new(bytes);
-    let document = wire::read(&text, issues, hint);
+    let body = Body::new(bytes);
+    let document = wire::read(&body, hint);
     let event = |event: &wire::Event<'_>| json!({"message": event.message, "channel": event.channel.name(), "text": event.text});
     json!({
         "format": document.format.name(),

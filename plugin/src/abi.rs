@@ -12,6 +12,8 @@ pub const REQUEST_HEADERS: u32 = 0;
 pub const RESPONSE_HEADERS: u32 = 2;
 /// `proxy_buffer_type_t`.
 pub const PLUGIN_CONFIGURATION: u32 = 7;
+/// `proxy_status_t`.
+const PARSE_FAILURE: u32 = 4;
 /// `proxy_metric_type_t`.
 const COUNTER: u32 = 0;
 
@@ -79,7 +81,7 @@ pub fn buffer(kind: u32, start: usize, length: usize) -> Result<Vec<u8>, HostErr
 pub fn headers(map: u32) -> Result<Vec<Header>, HostError> {
     // SAFETY: as above.
     let bytes = received(|data, size| unsafe { proxy_get_header_map_pairs(map, data, size) })?;
-    Ok(pairs(&bytes).unwrap_or_default())
+    pairs(&bytes).ok_or(HostError(PARSE_FAILURE))
 }
 
 /// Decodes a map: the number of pairs, two lengths a pair, then names and values with a zero byte behind each. All numbers are
@@ -141,16 +143,7 @@ pub fn local_response(code: u32, details: &str, headers: &[(&str, String)], body
     let headers = encode_pairs(headers);
     // SAFETY: pointers and lengths are those of live values; -1 says that there is no gRPC status.
     status(unsafe {
-        proxy_send_local_response(
-            code,
-            details.as_ptr(),
-            details.len(),
-            body.as_ptr(),
-            body.len(),
-            headers.as_ptr(),
-            headers.len(),
-            -1,
-        )
+        proxy_send_local_response(code, details.as_ptr(), details.len(), body.as_ptr(), body.len(), headers.as_ptr(), headers.len(), -1)
     })
 }
 

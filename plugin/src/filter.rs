@@ -10,7 +10,7 @@ use crate::event_id::EventIds;
 use crate::host::{Host, LogLevel};
 use crate::metrics::{Metrics, Passed};
 use crate::reply::{self, EVENT_ID_HEADER, VERDICT_HEADER};
-use crate::request::{Body, Request};
+use crate::request::{Body, Request, begins_like_json};
 
 /// What a callback tells the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,44 @@ enum State {
     /// Not seen yet, let pass, or judged: nothing more to do with the body.
     Idle,
     /// The host keeps the body back; it is read when it is whole.
-    Holding { rules: Rc<Ruleset>, hint: Hint, buffered_bytes: usize },
+    Holding { reading: Reading, buffered_bytes: usize },
     /// The body passes and is copied on the way.
-    Copying { rules: Rc<Ruleset>, hint: Hint, copy: Vec<u8> },
+    Copying { reading: Reading, copy: Vec<u8> },
 }
+
+/// How a body is read.
+#[derive(Debug)]
+struct Reading {
+    rules: Rc<Ruleset>,
+    hint: Hint,
+    /// The body is let pass as soon as it does not begin like JSON.
+    only_json: bool,
+}
+
+impl Reading {
+    fn max_bytes(&self) -> usize {
+        self.rules.settings.max_body_bytes as usize
+    }
+
+    /// Looks at the start of the body. `false` when it is not to be read after all.
+    fn goes_on(&mut self, start: &[u8]) -> bool {
+        match begins_like_json(start) {
+            Some(json) if self.only_json => {
+                self.only_json = false;
+                json
+            }
+            _ => true,
+        }
+    }
+
+    /// What is known once the body is over the cap: it is taken for AI traffic when it begins like it, or with nothing but white space.
+    fn oversize_hint(&self, start: &[u8]) -> Hint {
+        Hint { ai_path: self.hint.ai_path || self.only_json || Judge::recognises(start), ..self.hint }
+    }
+}
+
+/// As much of a body as tells whether it begins like JSON, unless someone put white space before it.
+const START_BYTES: usize = 1024;
 
 impl Filter {
     /// A filter for a new request.
@@ -66,12 +100,11 @@ impl Filter {
         if !shared.rules.enabled {
             return self.pass(host, Passed::Off);
         }
-        let headers = host.request_headers().unwrap_or_else(|_| {
+        let request = Request::new(host.request_headers().unwrap_or_default());
+        if request.is_unknown() {
             shared.metrics.host_error(host);
-            Vec::new()
-        });
-        let request = Request::new(headers);
-        let target = Target { host: request.text(":authority"), path: request.text(":path") };
+        }
+        let target = Target { host: request.host(), path: request.path() };
         let route = || host.property(&["xds", "route_name"]).ok().and_then(|name| String::from_utf8(name).ok());
         let rules = shared.rules.for_request(target, route);
         self.mode = rules.settings.mode;
@@ -92,17 +125,19 @@ impl Filter {
             Body::Ignored => self.pass(host, Passed::NotAi),
             Body::Oversize(hint) => self.unread(host, rules, IssueKind::Oversize, hint),
             Body::Encoded(hint) => self.unread(host, rules, IssueKind::ContentEncoding, hint),
-            Body::Read(hint) => {
-                let rules = Rc::clone(rules);
-                let hold_headers = self.mode == Mode::Enforce && rules.settings.hold_headers;
-                self.state = if self.mode == Mode::Enforce {
-                    State::Holding { rules, hint, buffered_bytes: 0 }
-                } else {
-                    State::Copying { rules, hint, copy: Vec::new() }
-                };
-                if hold_headers { Flow::Pause } else { Flow::Continue }
-            }
+            Body::Read(hint) => self.read(Reading { rules: Rc::clone(rules), hint, only_json: false }),
+            Body::ReadIfJson(hint) => self.read(Reading { rules: Rc::clone(rules), hint, only_json: true }),
         }
+    }
+
+    fn read(&mut self, reading: Reading) -> Flow {
+        let hold_headers = self.mode == Mode::Enforce && reading.rules.settings.hold_headers;
+        self.state = if self.mode == Mode::Enforce {
+            State::Holding { reading, buffered_bytes: 0 }
+        } else {
+            State::Copying { reading, copy: Vec::new() }
+        };
+        if hold_headers { Flow::Pause } else { Flow::Continue }
     }
 
     /// A piece of the request body came. `size_bytes` is what the host can give now: everything so far while it is held, otherwise the piece.
@@ -111,25 +146,32 @@ impl Filter {
         match core::mem::replace(&mut self.state, State::Idle) {
             State::Idle if self.replied => Flow::Pause,
             State::Idle => Flow::Continue,
-            State::Holding { rules, hint, .. } if size_bytes > rules.settings.max_body_bytes as usize => {
-                let hint = Hint { ai_path: hint.ai_path || self.recognises(host, &rules), ..hint };
-                self.unread(host, &rules, IssueKind::Oversize, hint)
-            }
-            State::Holding { rules, hint, .. } => {
-                self.state = State::Holding { rules, hint, buffered_bytes: size_bytes };
+            State::Holding { mut reading, .. } => {
+                let start =
+                    if reading.only_json { host.request_body(0, size_bytes.min(START_BYTES)).unwrap_or_default() } else { Vec::new() };
+                if !reading.goes_on(&start) {
+                    return self.pass(host, Passed::NotAi);
+                }
+                if size_bytes > reading.max_bytes() {
+                    let start = host.request_body(0, reading.max_bytes()).unwrap_or_default();
+                    return self.unread(host, &reading.rules, IssueKind::Oversize, reading.oversize_hint(&start));
+                }
+                self.state = State::Holding { reading, buffered_bytes: size_bytes };
                 if last { self.finish(host) } else { Flow::Pause }
             }
-            State::Copying { rules, hint, mut copy } => {
-                let piece = host.request_body(0, size_bytes).unwrap_or_else(|_| {
-                    self.shared.metrics.host_error(host);
-                    Vec::new()
-                });
-                copy.extend_from_slice(&piece);
-                if copy.len() > rules.settings.max_body_bytes as usize {
-                    let hint = Hint { ai_path: hint.ai_path || Judge::recognises(&copy), ..hint };
-                    return self.unread(host, &rules, IssueKind::Oversize, hint);
+            State::Copying { mut reading, mut copy } => {
+                match host.request_body(0, size_bytes) {
+                    Ok(piece) if piece.len() == size_bytes => copy.extend_from_slice(&piece),
+                    _ => return self.missing(host, &reading),
                 }
-                self.state = State::Copying { rules, hint, copy };
+                if !reading.goes_on(&copy) {
+                    return self.pass(host, Passed::NotAi);
+                }
+                if copy.len() > reading.max_bytes() {
+                    let hint = reading.oversize_hint(&copy);
+                    return self.unread(host, &reading.rules, IssueKind::Oversize, hint);
+                }
+                self.state = State::Copying { reading, copy };
                 if last { self.finish(host) } else { Flow::Continue }
             }
         }
@@ -154,15 +196,22 @@ impl Filter {
         match core::mem::replace(&mut self.state, State::Idle) {
             State::Idle if self.replied => Flow::Pause,
             State::Idle => Flow::Continue,
-            State::Holding { rules, hint, buffered_bytes } => match host.request_body(0, buffered_bytes) {
-                Ok(body) if body.len() == buffered_bytes => self.act(host, &rules, &rules.judge.judge(&body, hint)),
-                _ => {
-                    self.shared.metrics.host_error(host);
-                    self.unread(host, &rules, IssueKind::BodyMissing, hint)
-                }
+            State::Holding { reading, buffered_bytes } => match host.request_body(0, buffered_bytes) {
+                Ok(body) if body.len() == buffered_bytes => self.judge(host, &reading, &body),
+                _ => self.missing(host, &reading),
             },
-            State::Copying { rules, hint, copy } => self.act(host, &rules, &rules.judge.judge(&copy, hint)),
+            State::Copying { reading, copy } => self.judge(host, &reading, &copy),
         }
+    }
+
+    fn judge(&mut self, host: &dyn Host, reading: &Reading, body: &[u8]) -> Flow {
+        self.act(host, &reading.rules, &reading.rules.judge.judge(body, reading.hint), reading.hint)
+    }
+
+    /// The host did not hand over what it said it had.
+    fn missing(&mut self, host: &dyn Host, reading: &Reading) -> Flow {
+        self.shared.metrics.host_error(host);
+        self.unread(host, &reading.rules, IssueKind::BodyMissing, reading.hint)
     }
 
     fn unread(&mut self, host: &dyn Host, rules: &Ruleset, issue: IssueKind, hint: Hint) -> Flow {
@@ -170,12 +219,7 @@ impl Filter {
             self.shared.metrics.issue(host, issue);
             return self.pass(host, Passed::Unread);
         }
-        self.act(host, rules, &rules.judge.unread(Issue { kind: issue, at: 0 }, hint))
-    }
-
-    /// Whether what the host holds of a body that is too large begins like AI traffic.
-    fn recognises(&self, host: &dyn Host, rules: &Ruleset) -> bool {
-        host.request_body(0, rules.settings.max_body_bytes as usize).is_ok_and(|start| Judge::recognises(&start))
+        self.act(host, rules, &rules.judge.unread(Issue { kind: issue, at: 0 }, hint), hint)
     }
 
     fn pass(&mut self, host: &dyn Host, why: Passed) -> Flow {
@@ -184,13 +228,13 @@ impl Filter {
     }
 
     /// Makes a judgement known, and acts on it as the mode says.
-    fn act(&mut self, host: &dyn Host, rules: &Ruleset, judgement: &Judgement<'_>) -> Flow {
+    fn act(&mut self, host: &dyn Host, rules: &Ruleset, judgement: &Judgement<'_>, hint: Hint) -> Flow {
         self.verdict = Some(judgement.verdict);
         let action = match (self.mode, judgement.verdict) {
             (Mode::Enforce, Verdict::Block) => Action::Reject,
             _ => Action::Continue,
         };
-        self.shared.metrics.judged(host, self.mode, judgement.verdict, judgement.issues.as_slice());
+        self.shared.metrics.judged(host, self.mode, judgement.verdict, &judgement.issues);
         self.publish(host, judgement);
         if judgement.verdict != Verdict::Allow || rules.settings.log_allow {
             let level = if judgement.verdict == Verdict::Block { LogLevel::Warn } else { LogLevel::Info };
@@ -201,7 +245,7 @@ impl Filter {
         }
         self.replied = true;
         self.shared.metrics.rejected(host);
-        let refusal = reply::refusal(judgement, rules.settings.reply.status, &self.event_id);
+        let refusal = reply::refusal(judgement, hint.format, rules.settings.reply.status, &self.event_id);
         self.checked(host, host.reply(&refusal));
         Flow::Pause
     }
@@ -224,7 +268,7 @@ impl Filter {
     /// Names, numbers and ids only: no text of the conversation gets into a log.
     fn log_line(&self, judgement: &Judgement<'_>, action: Action) -> String {
         let reason = judgement.decisive.as_ref();
-        let issues: Vec<&str> = judgement.issues.as_slice().iter().map(|issue| issue.kind.name()).collect();
+        let issues: Vec<&str> = judgement.issues.kinds().map(IssueKind::name).collect();
         format!(
             "floodmark verdict={} action={} mode={} rule={} turn={} score={} turns={} format={} issues={} event={}",
             judgement.verdict.name(),

@@ -13,6 +13,7 @@ pub mod event_id;
 pub mod filter;
 pub mod host;
 pub mod metrics;
+pub mod path;
 pub mod reply;
 pub mod request;
 

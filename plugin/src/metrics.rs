@@ -1,7 +1,7 @@
 //! The counters. The ABI has no labels, so they stand in the name as `_key=value`; envoy-config/*.yaml turns them back into tags.
 
 use floodmark_core::Verdict;
-use floodmark_core::wire::{Issue, IssueKind};
+use floodmark_core::wire::{IssueKind, Issues};
 
 use crate::config::Mode;
 use crate::host::Host;
@@ -51,7 +51,8 @@ impl Metrics {
     /// Defines every counter. Their number is fixed, whatever the traffic: it is the cardinality of the names in this file.
     pub fn define(host: &dyn Host) -> Self {
         let define = |name: String| host.define_counter(&name).ok();
-        let judged = |mode: Mode| Verdict::ALL.map(|verdict| define(format!("floodmark_judged_verdict={}_mode={}", verdict.name(), mode.name())));
+        let judged =
+            |mode: Mode| Verdict::ALL.map(|verdict| define(format!("floodmark_judged_verdict={}_mode={}", verdict.name(), mode.name())));
         Metrics {
             judged: [Mode::Monitor, Mode::Enforce].map(judged),
             would_block: define("floodmark_would_block".to_owned()),
@@ -62,16 +63,16 @@ impl Metrics {
         }
     }
 
-    /// A request was judged.
-    pub fn judged(&self, host: &dyn Host, mode: Mode, verdict: Verdict, issues: &[Issue]) {
+    /// A request was judged. Each kind of issue counts once.
+    pub fn judged(&self, host: &dyn Host, mode: Mode, verdict: Verdict, issues: &Issues) {
         let of_mode = if mode == Mode::Enforce { self.judged.last() } else { self.judged.first() };
         let position = Verdict::ALL.iter().position(|known| *known == verdict);
         count(host, of_mode.zip(position).and_then(|(counters, at)| counters.get(at).copied().flatten()));
         if (mode, verdict) == (Mode::Monitor, Verdict::Block) {
             count(host, self.would_block);
         }
-        for issue in issues {
-            self.issue(host, issue.kind);
+        for kind in issues.kinds() {
+            self.issue(host, kind);
         }
     }
 

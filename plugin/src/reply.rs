@@ -1,7 +1,7 @@
 //! Refusals: the one place that turns a verdict into bytes that the provider's own clients understand.
 
-use floodmark_core::Judgement;
-use floodmark_core::wire::Format;
+use floodmark_core::wire::{Format, IssueKind};
+use floodmark_core::{Judgement, Reason};
 use serde::Serialize;
 
 use crate::host::LocalReply;
@@ -43,19 +43,15 @@ struct AnthropicError<'a> {
     message: &'a str,
 }
 
-/// The refusal for a blocked request. It names the rule and the message, never the pattern, the score or the text.
-pub fn refusal(judgement: &Judgement<'_>, status: u32, event_id: &str) -> LocalReply {
+/// The refusal for a blocked request, in the shape of the format that was read, or else of the one that its path is `pinned` to. It names the rule
+/// and the messages, never the pattern, the score or the text.
+pub fn refusal(judgement: &Judgement<'_>, pinned: Option<Format>, status: u32, event_id: &str) -> LocalReply {
     let reason = judgement.decisive.as_ref();
     let rule = reason.map_or("unknown", |reason| reason.rule);
-    let place = reason.and_then(|reason| reason.turn);
-    let message = match place {
-        Some(turn) => format!(
-            "Request blocked by the gateway's policy: rule {rule} at messages[{turn}]. Leave that message out to go on with the \
-             conversation. Event {event_id}."
-        ),
-        None => format!("Request blocked by the gateway's policy: rule {rule}. Event {event_id}."),
-    };
-    let body = match judgement.format {
+    let message =
+        format!("Request blocked by the gateway's policy: rule {rule}{}. {} Event {event_id}.", place(reason), way_on(judgement, rule));
+    let format = if judgement.format == Format::Unknown { pinned.unwrap_or(Format::Unknown) } else { judgement.format };
+    let body = match format {
         Format::AnthropicMessages => to_json(&Anthropic {
             kind: "error",
             error: AnthropicError { kind: "permission_error", message: &message },
@@ -75,6 +71,22 @@ pub fn refusal(judgement: &Judgement<'_>, status: u32, event_id: &str) -> LocalR
         body,
         details: format!("{CODE}{{{rule}}}"),
     }
+}
+
+fn place(reason: Option<&Reason<'_>>) -> String {
+    reason.and_then(|reason| reason.turn).map_or(String::new(), |turn| format!(" at messages[{turn}]"))
+}
+
+/// What the client can do: nobody is to be stuck in a conversation.
+fn way_on(judgement: &Judgement<'_>, rule: &str) -> String {
+    if let Some(issue) = IssueKind::of_rule(rule) {
+        return issue.describe().trim().to_owned();
+    }
+    if judgement.drop_messages.is_empty() {
+        return "Start a new conversation to go on.".to_owned();
+    }
+    let messages: Vec<String> = judgement.drop_messages.iter().map(|message| format!("messages[{message}]")).collect();
+    format!("Leave out {} to go on with this conversation.", messages.join(", "))
 }
 
 /// These types hold strings only, which JSON can always spell; were it otherwise, an empty body with the status still refuses.

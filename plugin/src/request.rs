@@ -1,9 +1,11 @@
 //! What a request's headers say: whether its body is read, and as what.
 
 use floodmark_core::Hint;
+use floodmark_core::wire::IssueKind;
 
 use crate::config::{OtherPaths, Settings};
 use crate::host::Header;
+use crate::path;
 
 /// The start of all header names that are ours.
 pub const OWN_HEADERS: &str = "x-floodmark-";
@@ -12,6 +14,7 @@ pub const OWN_HEADERS: &str = "x-floodmark-";
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     headers: Vec<Header>,
+    path: String,
 }
 
 /// What is to be done with a request's body.
@@ -23,6 +26,8 @@ pub enum Body {
     Ignored,
     /// It is read and judged.
     Read(Hint),
+    /// It is read and judged if it begins like JSON.
+    ReadIfJson(Hint),
     /// It would be read, but its `content-length` is over the cap.
     Oversize(Hint),
     /// It would be read, but its `content-encoding` is none that is read.
@@ -30,9 +35,21 @@ pub enum Body {
 }
 
 impl Request {
-    /// Takes the headers as the host gave them.
+    /// Takes the headers as the host gave them; none when they could not be had.
     pub fn new(headers: Vec<Header>) -> Self {
-        Request { headers }
+        let mut request = Request { headers, path: String::new() };
+        request.path = path::normalize(request.value(":path").unwrap_or_default());
+        request
+    }
+
+    /// Whether the host gave no headers at all: every request has some, so they could not be had.
+    pub fn is_unknown(&self) -> bool {
+        self.headers.is_empty()
+    }
+
+    /// The normalized path.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// The first value of a header; names compare without regard to case.
@@ -40,9 +57,9 @@ impl Request {
         self.values(name).next()
     }
 
-    /// The same as text; empty when it is missing or no UTF-8.
-    pub fn text(&self, name: &str) -> &str {
-        self.value(name).and_then(|value| core::str::from_utf8(value).ok()).unwrap_or_default()
+    /// The host that was asked for; empty when it is missing or no UTF-8.
+    pub fn host(&self) -> &str {
+        self.value(":authority").and_then(|value| core::str::from_utf8(value).ok()).unwrap_or_default()
     }
 
     /// Names of headers that only we may set.
@@ -51,26 +68,32 @@ impl Request {
         names.filter(|name| name.get(..OWN_HEADERS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OWN_HEADERS)))
     }
 
-    /// What is to be done with the body. A listed path wins over every header, since servers there read JSON whatever the headers say.
+    /// What is to be done with the body. A listed path wins over every header, since servers there read JSON whatever the headers say; so
+    /// does a request whose headers could not be had.
     pub fn body(&self, settings: &Settings) -> Body {
+        if self.is_unknown() {
+            return Body::Read(Hint { ai_path: true, ..Hint::default() });
+        }
         if self.is_upgrade() {
             return Body::Upgrade;
         }
-        let path = self.text(":path");
-        let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        let listed = settings.paths.iter().find(|listed| path.ends_with(listed.suffix.trim_end_matches('/')));
-        let hint = Hint { ai_path: listed.is_some(), format: listed.and_then(|listed| listed.format).map(Into::into) };
-        if !hint.ai_path && !(settings.other_paths == OtherPaths::Json && self.may_be_json()) {
+        let listed = settings.paths.iter().find(|listed| path::ends_with(&self.path, &listed.suffix));
+        let format = listed.and_then(|listed| listed.format).map(Into::into);
+        let hint = Hint { ai_path: listed.is_some(), format, issue: self.foreign_charset().then_some(IssueKind::Charset) };
+        if !hint.ai_path && (settings.other_paths == OtherPaths::Ignore || self.is_grpc()) {
             return Body::Ignored;
         }
-        if self.values("content-encoding").any(|value| !matches!(value.trim_ascii(), b"" | b"identity")) {
+        if self.words("content-encoding").any(|coding| !matches!(coding.as_slice(), b"" | b"identity")) {
             return Body::Encoded(hint);
         }
-        let length = core::str::from_utf8(self.value("content-length").unwrap_or_default()).ok().and_then(|length| length.trim().parse::<u64>().ok());
-        if length.is_some_and(|length| length > u64::from(settings.max_body_bytes)) {
-            return Body::Oversize(hint);
+        if !hint.ai_path {
+            return Body::ReadIfJson(hint);
         }
-        Body::Read(hint)
+        let length = core::str::from_utf8(self.value("content-length").unwrap_or_default()).unwrap_or_default().trim();
+        match length.parse::<u64>() {
+            Ok(bytes) if bytes > u64::from(settings.max_body_bytes) => Body::Oversize(hint),
+            _ => Body::Read(hint),
+        }
     }
 
     /// CONNECT, or a GET that asks for an upgrade. Any other method with an `upgrade` header is an ordinary request to most servers, so
@@ -80,16 +103,39 @@ impl Request {
         method == b"CONNECT" || (method == b"GET" && self.value("upgrade").is_some() && self.value("content-length").is_none())
     }
 
-    fn may_be_json(&self) -> bool {
-        self.values("content-type").all(|value| {
-            let kind = value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
-            kind.is_empty() || kind.ends_with(b"/json") || kind.ends_with(b"+json")
-        })
+    fn is_grpc(&self) -> bool {
+        self.words("content-type").any(|kind| kind.starts_with(b"application/grpc"))
+    }
+
+    /// Whether a content-type names a charset that changes how ASCII or UTF-8 bytes are read.
+    fn foreign_charset(&self) -> bool {
+        self.words("content-type").flat_map(|kind| kind.split(|&byte| byte == b';').skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>()).any(
+            |parameter| {
+                let charset =
+                    parameter.trim_ascii().strip_prefix(b"charset").map(<[u8]>::trim_ascii_start).and_then(|rest| rest.strip_prefix(b"="));
+                charset.is_some_and(|charset| {
+                    let name = charset.trim_ascii();
+                    let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
+                    !matches!(name, b"utf-8" | b"utf8" | b"us-ascii" | b"ascii")
+                })
+            },
+        )
+    }
+
+    /// All values of a header, those that commas join apart, in lower case.
+    fn words(&self, name: &str) -> impl Iterator<Item = Vec<u8>> {
+        self.values(name).flat_map(|value| value.split(|&byte| byte == b',')).map(|word| word.trim_ascii().to_ascii_lowercase())
     }
 
     fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         self.headers.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value.as_slice())
     }
+}
+
+/// Whether a body begins as a JSON object or array does, or with a byte order mark; `None` while there is only white space.
+pub fn begins_like_json(start: &[u8]) -> Option<bool> {
+    let first = start.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
+    Some(matches!(first, b'{' | b'[' | 0xef | 0xfe | 0xff))
 }
 
 #[cfg(test)]
@@ -102,39 +148,68 @@ mod tests {
         Request::new(headers).body(&Settings::default())
     }
 
-    const OPENAI: Hint = Hint { ai_path: true, format: Some(Format::OpenAiChat) };
-    const OTHER: Hint = Hint { ai_path: false, format: None };
+    const OPENAI: Hint = Hint { ai_path: true, format: Some(Format::OpenAiChat), issue: None };
+    const OTHER: Hint = Hint { ai_path: false, format: None, issue: None };
 
     #[test]
     fn paths_win_over_headers() {
-        for path in ["/v1/chat/completions", "/openai/deployments/x/chat/completions?api-version=1", "/chat/completions/"] {
+        for path in ["/v1/chat/completions", "/openai/deployments/x/chat/completions?api-version=1", "/Chat//completions/"] {
             assert_eq!(body(&[(":method", "POST"), (":path", path)]), Body::Read(OPENAI));
         }
-        let disguised = [(":path", "/v1/chat/completions"), ("content-type", "application/grpc"), ("upgrade", "websocket"), (":method", "POST")];
+        let disguised =
+            [(":path", "/v1/chat/completions"), ("content-type", "application/grpc"), ("upgrade", "websocket"), (":method", "POST")];
         assert_eq!(body(&disguised), Body::Read(OPENAI));
-        let anthropic = Hint { ai_path: true, format: Some(Format::AnthropicMessages) };
+        let anthropic = Hint { format: Some(Format::AnthropicMessages), ..OPENAI };
         assert_eq!(body(&[(":path", "/v1/messages")]), Body::Read(anthropic));
     }
 
     #[test]
-    fn other_paths_are_read_when_they_may_hold_json() {
-        for kind in ["application/json", "Application/JSON; charset=utf-8", "application/vnd.api+json", ""] {
-            assert_eq!(body(&[(":path", "/x"), ("content-type", kind)]), Body::Read(OTHER), "{kind}");
+    fn other_paths_are_read_when_the_body_begins_like_json() {
+        for kind in ["application/json", "text/plain", "application/octet-stream", ""] {
+            assert_eq!(body(&[(":path", "/x"), ("content-type", kind)]), Body::ReadIfJson(OTHER), "{kind}");
         }
-        assert_eq!(body(&[(":path", "/x")]), Body::Read(OTHER));
-        for kind in ["application/octet-stream", "multipart/form-data; boundary=x", "application/grpc", "text/plain", "application/jsonx"] {
-            assert_eq!(body(&[(":path", "/x"), ("content-type", kind)]), Body::Ignored, "{kind}");
+        assert_eq!(body(&[(":path", "/x"), ("content-length", "3000000")]), Body::ReadIfJson(OTHER));
+        assert_eq!(body(&[(":path", "/x"), ("content-type", "application/grpc+proto")]), Body::Ignored);
+        for (start, expected) in [
+            (&b""[..], None),
+            (b" \r\n\t", None),
+            (b" {", Some(true)),
+            (b"[", Some(true)),
+            (b"\xef\xbb\xbf", Some(true)),
+            (b"x{", Some(false)),
+            (b"\0", Some(false)),
+        ] {
+            assert_eq!(begins_like_json(start), expected, "{start:?}");
         }
-        assert_eq!(body(&[(":path", "/chat/completionsx"), ("content-type", "text/plain")]), Body::Ignored);
+    }
+
+    #[test]
+    fn a_request_without_headers_is_taken_for_ai_traffic() {
+        assert_eq!(body(&[]), Body::Read(Hint { ai_path: true, ..Hint::default() }));
     }
 
     #[test]
     fn what_cannot_be_read_is_known_from_the_headers() {
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-length", "1000001")]), Body::Oversize(OPENAI));
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-length", "1000000")]), Body::Read(OPENAI));
-        assert_eq!(body(&[(":path", "/x"), ("content-length", "99999999999999999999")]), Body::Read(OTHER));
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "gzip")]), Body::Encoded(OPENAI));
-        assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "identity"), ("content-encoding", "br")]), Body::Encoded(OPENAI));
+        assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "identity, BR")]), Body::Encoded(OPENAI));
+        assert_eq!(body(&[(":path", "/x"), ("content-encoding", "identity"), ("content-encoding", "br")]), Body::Encoded(OTHER));
+    }
+
+    #[test]
+    fn a_charset_that_changes_the_text_is_an_issue() {
+        for (kind, foreign) in [
+            ("application/json", false),
+            ("application/json; charset=UTF-8", false),
+            ("application/json;charset=\"utf-8\"", false),
+            ("application/json; charset=utf-7", true),
+            ("application/json; x=y; Charset = \"UTF-16\"", true),
+            ("text/plain, application/json; charset=ibm037", true),
+        ] {
+            let issue = foreign.then_some(IssueKind::Charset);
+            assert_eq!(body(&[(":path", "/chat/completions"), ("content-type", kind)]), Body::Read(Hint { issue, ..OPENAI }), "{kind}");
+        }
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub struct EventText {
 
 /// The texts of a body, in wire order.
 pub fn events(body: &str) -> Vec<EventText> {
-    let Body { text, issues } = Body::new(body.as_bytes());
-    let document = wire::read(&text, issues, None);
+    let body = Body::new(body.as_bytes());
+    let document = wire::read(&body, None);
     let event = |event: wire::Event<'_>| EventText {
         message: event.message,
         channel: event.channel.name(),

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 pub use resampling::Resampling;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{ESCALATION_MIN_TURNS, SCORE_TOLERANCE};
+use crate::limits::{ESCALATION_MIN_TURNS, MAX_DROPPED, SCORE_TOLERANCE};
 
 /// Numbers of the formula. The defaults are the paper's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,9 +22,9 @@ pub struct Params {
     pub beta_e: f64,
     /// Added when user messages resample one request (beta_r). 0 to 1.
     pub beta_r: f64,
-    /// The score from which a conversation is blocked (tau). Above 0, at most 1.
+    /// The score from which a conversation is blocked (tau). 0.01 to 1.
     pub tau: f64,
-    /// Fewest user messages of a conversation that is judged; with fewer the score is 0.
+    /// Fewest user messages of a conversation that is judged; with fewer the score is 0. At most 1000.
     pub min_user_turns: u32,
 }
 
@@ -101,10 +101,33 @@ pub fn score(turns: &[Turn], resampling: bool, weights: &[f64], params: &Params)
     }
 }
 
+/// The fewest messages, chosen one by one by their highest turn, without which the score is below tau; ascending. `None` when more than
+/// [`MAX_DROPPED`] would have to go, or when resampling alone reaches tau: which messages are alike is not known here.
+pub fn without(turns: &[Turn], messages: &[u32], weights: &[f64], resampling: bool, params: &Params) -> Option<Vec<u32>> {
+    let mut left: Vec<(Turn, u32)> = turns.iter().copied().zip(messages.iter().copied()).collect();
+    let mut dropped = Vec::new();
+    loop {
+        let turns: Vec<Turn> = left.iter().map(|(turn, _)| *turn).collect();
+        let now = score(&turns, resampling, weights, params);
+        if !now.reaches_tau {
+            dropped.sort_unstable();
+            return Some(dropped);
+        }
+        let at = now.turn_scores.iter().position(|&turn| turn > 0.0 && turn >= now.peak)?;
+        let message = left.get(at).map(|(_, message)| *message)?;
+        if dropped.len() == MAX_DROPPED {
+            return None;
+        }
+        dropped.push(message);
+        left.retain(|(_, of)| *of != message);
+    }
+}
+
 /// The sum of the weights of the categories that were hit, at most 1.
 fn turn_score(categories: u32, weights: &[f64]) -> f64 {
     let hit = weights.iter().enumerate().filter(|&(category, _)| categories.checked_shr(category as u32).is_some_and(|bits| bits & 1 == 1));
-    hit.map(|(_, weight)| weight).sum::<f64>().min(1.0)
+    // Not `sum`: over nothing it is -0.0, which reports would print.
+    hit.fold(0.0, |sum, (_, weight)| sum + weight).min(1.0)
 }
 
 /// Whether the last three or more turns strictly rise. Since a longer rising run ends in a rising run of three, three are enough to look at.

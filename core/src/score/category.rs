@@ -46,28 +46,18 @@ pub struct Hit {
     pub end: usize,
 }
 
-/// What one scan found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
-    /// Bit `c` is set when a pattern of category `c` matched.
-    pub categories: u32,
-    /// One entry for each pattern that matched, in order of first end. Never longer than the set's patterns.
-    pub hits: Vec<Hit>,
-}
-
 impl CategorySet<'_> {
-    /// Finds the patterns that occur in `folded`. Linear in the text.
-    pub fn scan(&self, folded: &str) -> Scan {
-        let mut scan = Scan::default();
+    /// Finds the patterns that occur in `folded`, each once, in order of their first end. Linear in the text.
+    pub fn scan(&self, folded: &str) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
         self.automaton.scan(folded.as_bytes(), |end, patterns| {
             for &pattern in patterns {
-                if scan.hits.iter().all(|hit| hit.pattern != pattern) {
-                    scan.hits.push(Hit { pattern, end });
-                    scan.categories |= self.category_bit(pattern);
+                if hits.iter().all(|hit| hit.pattern != pattern) {
+                    hits.push(Hit { pattern, end });
                 }
             }
         });
-        scan
+        hits
     }
 
     /// Byte range of `hit` in the text that was scanned.
@@ -76,7 +66,8 @@ impl CategorySet<'_> {
         (self.automaton.latest_start(folded.as_bytes(), hit.pattern, hit.end, longest), hit.end)
     }
 
-    fn category_bit(&self, pattern: u16) -> u32 {
+    /// The bit of a pattern's category in a mask of categories.
+    pub fn category_bit(&self, pattern: u16) -> u32 {
         let category = self.patterns.get(usize::from(pattern)).map_or(u32::MAX, |pattern| u32::from(pattern.category));
         1u32.checked_shl(category).unwrap_or(0)
     }

@@ -4,4 +4,4 @@ pub mod automaton;
 pub mod category;
 
 pub use automaton::{Automaton, AutomatonFault};
-pub use category::{CategoryInfo, CategorySet, Hit, PatternInfo, Scan};
+pub use category::{CategoryInfo, CategorySet, Hit, PatternInfo};

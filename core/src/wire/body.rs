@@ -10,6 +10,8 @@ use super::issue::{IssueKind, Issues};
 pub struct Body<'b> {
     /// The text; borrowed unless bytes had to be replaced.
     pub text: Cow<'b, str>,
+    /// Bytes of the body before the text.
+    pub skipped_bytes: usize,
     /// What was odd about the encoding.
     pub issues: Issues,
 }
@@ -19,6 +21,7 @@ impl<'b> Body<'b> {
     /// character has in them, RFC 4627 section 3) and noted, not decoded.
     pub fn new(bytes: &'b [u8]) -> Self {
         let mut issues = Issues::default();
+        let whole = bytes.len();
         let bytes = match bytes {
             [0xef, 0xbb, 0xbf, rest @ ..] => {
                 issues.push(IssueKind::ByteOrderMark, 0);
@@ -30,13 +33,15 @@ impl<'b> Body<'b> {
             }
             _ => bytes,
         };
-        match core::str::from_utf8(bytes) {
-            Ok(text) => Body { text: Cow::Borrowed(text), issues },
+        let skipped_bytes = whole - bytes.len();
+        let text = match core::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
             Err(error) => {
-                issues.push(IssueKind::InvalidUtf8, error.valid_up_to());
-                Body { text: Cow::Owned(String::from_utf8_lossy(bytes).into_owned()), issues }
+                issues.push(IssueKind::InvalidUtf8, skipped_bytes + error.valid_up_to());
+                Cow::Owned(String::from_utf8_lossy(bytes).into_owned())
             }
-        }
+        };
+        Body { text, skipped_bytes, issues }
     }
 }
 
@@ -54,6 +59,7 @@ mod tests {
         assert!(names("{\"a\": \"é\"}".as_bytes()).is_empty());
         assert!(names(b"").is_empty());
         assert_eq!(names(b"\xef\xbb\xbf{}"), [("byte_order_mark", 0)]);
+        assert_eq!(names(b"\xef\xbb\xbf{\xff}"), [("byte_order_mark", 0), ("invalid_utf8", 4)]);
         assert_eq!(names(b"{\"a\xff\"}"), [("invalid_utf8", 3)]);
         assert_eq!(names(b"{\0}\0"), [("wide_encoding", 0)]);
         assert_eq!(names(b"\0{\0}"), [("wide_encoding", 0)]);

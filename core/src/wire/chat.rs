@@ -4,20 +4,26 @@
 //! ignore. Keys may come in any order, so texts are gathered in a [`Draft`] until the role and the types are known.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::body::Body;
 use super::document::{Channel, Document, Event};
 use super::draft::{Draft, Holds, Joined};
 use super::format::Format;
 use super::issue::{IssueKind, Issues};
 use super::json::{Nest, Reader, Text, Token};
 use super::{anthropic, openai_chat};
-use crate::limits::{MAX_CONTENT_LEVELS, MAX_MESSAGES};
+use crate::limits::{MAX_CONTENT_LEVELS, MAX_EVENTS, MAX_ID_BYTES};
 
-/// Reads a body's text. `hint` is the format that the request's path or the config names; it decides what the document is called where
-/// the body itself would be either's.
-pub fn read<'b>(text: &'b str, issues: Issues, hint: Option<Format>) -> Document<'b> {
-    let mut chat = Chat { reader: Reader::new(text, issues), events: Vec::new(), messages: false, system: false };
+/// Keys outside the messages whose values are told apart.
+const TOP_LEVEL: [&str; 3] = ["messages", "system", "model"];
+
+/// Reads a body. `hint` is the format that the request's path or the config names; it decides what the document is called where the body
+/// itself would be either's.
+pub fn read<'b>(body: &'b Body<'_>, hint: Option<Format>) -> Document<'b> {
+    let reader = Reader::new(&body.text, body.skipped_bytes, body.issues.clone());
+    let mut chat = Chat { reader, events: Vec::new(), told_apart: 0, messages: false, system: false };
     let finished = chat.document();
     if finished.is_some() {
         chat.reader.next();
@@ -34,9 +40,19 @@ pub fn read<'b>(text: &'b str, issues: Issues, hint: Option<Format>) -> Document
     Document { format, events: chat.events, issues: chat.reader.issues }
 }
 
-fn holds(key: Text<'_>) -> Option<Holds> {
-    let key = key.decode(&mut Issues::default());
-    openai_chat::holds(&key).or_else(|| anthropic::holds(&key))
+/// What stands at a key: the same in every format that knows it.
+fn holds(key: &str) -> Option<Holds> {
+    openai_chat::holds(key).or_else(|| anthropic::holds(key))
+}
+
+/// A key as readers see it that pay no heed to case; Go's fold the long s and the Kelvin sign too.
+fn fold_key(key: &str) -> String {
+    let fold = |letter| match letter {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    };
+    key.chars().map(fold).collect()
 }
 
 fn channel(role: &str) -> Option<Channel> {
@@ -48,6 +64,8 @@ fn channel(role: &str) -> Option<Channel> {
 struct Chat<'b> {
     reader: Reader<'b>,
     events: Vec<Event<'b>>,
+    /// Number of messages, tool results and tool calls so far.
+    told_apart: usize,
     /// A list of messages was seen.
     messages: bool,
     /// Anthropic's instructions outside the list were seen.
@@ -58,35 +76,61 @@ impl<'b> Chat<'b> {
     fn document(&mut self) -> Option<()> {
         match self.reader.next()? {
             Token::Open(Nest::Object) => (),
-            Token::Open(Nest::Array) => return self.other(|reader, joined| {
-                reader.each_string_of_nest(|text, issues| joined.record(text.decode(issues)))
-            }),
+            Token::Open(Nest::Array) => {
+                return self.other(|reader, joined| reader.each_string_of_nest(|text, issues| joined.record(text.decode(issues))));
+            }
             Token::Text(text) => {
                 let text = text.decode(&mut self.reader.issues);
-                self.events.push(Event { message: None, channel: Channel::Other, text });
+                self.events.push(Event::plain(None, Channel::Other, text));
                 return Some(());
             }
             _ => return Some(()),
         }
         while let Token::Key(key) = self.reader.next()? {
-            if key.is("messages") {
-                self.messages = true;
-                self.message_list()?;
-            } else if key.is("system") {
-                self.system = true;
-                let mut draft = Draft::default();
-                let read = self.content(&mut draft, 0);
-                let mut text = draft.own;
-                draft.results.into_iter().chain(draft.calls).for_each(|record| text.record(record.into_text()));
-                self.events.push(Event { message: None, channel: Channel::System, text: text.into_text() });
-                read?;
-            } else if key.is("model") {
-                self.reader.skip_value()?;
-            } else {
-                self.other(|reader, joined| reader.each_string(|text, issues| joined.record(text.decode(issues))))?;
+            match self.known(key, |key| TOP_LEVEL.iter().copied().find(|known| *known == key)) {
+                Some("messages") => {
+                    self.messages = true;
+                    self.message_list()?;
+                }
+                Some("system") => {
+                    self.system = true;
+                    self.system()?;
+                }
+                Some(_) => self.other(opaque)?,
+                None => self.other(|reader, joined| reader.each_string(|text, issues| joined.record(text.decode(issues))))?,
             }
         }
         Some(())
+    }
+
+    /// What `find` says of a key. A key that only readers without regard to case would know is noted, and taken for the one that they take it for.
+    fn known<T>(&mut self, key: Text<'b>, find: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let at = key.at;
+        let key = key.decode(&mut Issues::default());
+        find(&key).or_else(|| {
+            let found = find(&fold_key(&key))?;
+            self.reader.issues.push(IssueKind::KeyCase, at);
+            Some(found)
+        })
+    }
+
+    /// Whether one more event may be told apart.
+    fn tell_apart(&mut self) -> bool {
+        self.told_apart += 1;
+        if self.told_apart == MAX_EVENTS + 1 {
+            self.reader.note(IssueKind::TooManyEvents);
+        }
+        self.told_apart <= MAX_EVENTS
+    }
+
+    /// Instructions outside the messages.
+    fn system(&mut self) -> Option<()> {
+        let mut draft = Draft::default();
+        let read = self.content(&mut draft, 0);
+        let mut text = draft.own;
+        draft.results.into_iter().chain(draft.calls).for_each(|record| text.merge_as_record(record));
+        self.events.push(text.into_event(None, Channel::System));
+        read
     }
 
     /// Text outside the messages, as one event.
@@ -94,7 +138,7 @@ impl<'b> Chat<'b> {
         let mut joined = Joined::default();
         let read = read(&mut self.reader, &mut joined);
         if !joined.is_empty() {
-            self.events.push(Event { message: None, channel: Channel::Other, text: joined.into_text() });
+            self.events.push(joined.into_event(None, Channel::Other));
         }
         read
     }
@@ -104,28 +148,19 @@ impl<'b> Chat<'b> {
             Token::Open(Nest::Array) => (),
             token => return self.message(0, token),
         }
-        let mut index = 0;
-        loop {
-            let at = self.reader.offset();
+        for index in 0.. {
             match self.reader.next()? {
-                Token::Close => return Some(()),
-                token if index < MAX_MESSAGES => self.message(u32::try_from(index).unwrap_or(u32::MAX), token)?,
-                token => {
-                    if index == MAX_MESSAGES {
-                        self.reader.issues.push(IssueKind::TooManyMessages, at);
-                    }
-                    if let Token::Open(_) = token {
-                        self.reader.each_string_of_nest(|_, _| ())?;
-                    }
-                }
+                Token::Close => break,
+                token if self.tell_apart() => self.message(index, token)?,
+                Token::Open(_) => self.reader.each_string_of_nest(|_, _| ())?,
+                _ => (),
             }
-            index += 1;
         }
+        Some(())
     }
 
     /// A message, whose first token was read.
     fn message(&mut self, index: u32, first: Token<'b>) -> Option<()> {
-        let at = self.reader.offset();
         let mut draft = Draft::default();
         let mut role = None;
         let read = match first {
@@ -133,7 +168,7 @@ impl<'b> Chat<'b> {
             first => self.content_from(first, &mut draft, 0),
         };
         let channel = role.as_deref().and_then(channel).unwrap_or_else(|| {
-            self.reader.issues.push(IssueKind::UnknownRole, at);
+            self.reader.note(IssueKind::UnknownRole);
             Channel::User
         });
         draft.into_events(index, channel, &mut self.events);
@@ -142,7 +177,7 @@ impl<'b> Chat<'b> {
 
     fn message_members(&mut self, draft: &mut Draft<'b>, role: &mut Option<Cow<'b, str>>) -> Option<()> {
         while let Token::Key(key) = self.reader.next()? {
-            match holds(key) {
+            match self.known(key, holds) {
                 Some(Holds::Role) => *role = self.string()?,
                 holds => self.member(holds, draft, 0)?,
             }
@@ -168,13 +203,20 @@ impl<'b> Chat<'b> {
             Some(Holds::Calls) => self.calls(draft),
             Some(Holds::Call) => self.call(draft),
             Some(Holds::Arguments) => self.arguments(&mut draft.own),
-            Some(Holds::Media) => {
-                self.reader.issues.push(IssueKind::MediaSkipped, self.reader.offset());
-                self.reader.skip_value()
-            }
-            Some(Holds::Opaque) => self.reader.skip_value(),
+            Some(Holds::Media) => self.media(&mut draft.own),
+            Some(Holds::Opaque) => opaque(&mut self.reader, &mut draft.own),
             _ => self.reader.each_string(|text, issues| draft.own.record(text.decode(issues))),
         }
+    }
+
+    /// Image, audio, video or file data: what cannot be a phrase is not scanned.
+    fn media(&mut self, into: &mut Joined<'b>) -> Option<()> {
+        self.reader.note(IssueKind::MediaSkipped);
+        self.reader.each_string(|text, issues| {
+            if !text.is_one_word() {
+                into.record(text.decode(issues));
+            }
+        })
     }
 
     /// Text, a part, or a list of them.
@@ -208,13 +250,29 @@ impl<'b> Chat<'b> {
         let mut part = Draft::default();
         let mut kind = None;
         let read = self.part_members(&mut part, &mut kind, level);
-        draft.take_part(part, kind.as_deref().unwrap_or_default());
+        let kind = kind.unwrap_or_default();
+        let Draft { own, results, calls } = part;
+        draft.results.extend(results);
+        draft.calls.extend(calls);
+        let list = match () {
+            () if anthropic::is_tool_result(&kind) => &mut draft.results,
+            () if kind.ends_with("tool_use") => &mut draft.calls,
+            () => {
+                draft.own.merge(own);
+                return read;
+            }
+        };
+        if self.tell_apart() {
+            list.push(own);
+        } else {
+            draft.own.merge_as_record(own);
+        }
         read
     }
 
     fn part_members(&mut self, part: &mut Draft<'b>, kind: &mut Option<Cow<'b, str>>, level: usize) -> Option<()> {
         while let Token::Key(key) = self.reader.next()? {
-            match holds(key) {
+            match self.known(key, holds) {
                 Some(Holds::Type) => *kind = self.string()?,
                 holds => self.member(holds, part, level + 1)?,
             }
@@ -231,7 +289,8 @@ impl<'b> Chat<'b> {
         let (mut kind, mut data) = (None, None);
         let read = self.source_members(&mut kind, &mut data, draft, level);
         if let Some(data) = data {
-            if kind.is_some_and(|kind: Text<'_>| kind.is("base64")) {
+            let base64 = kind.is_some_and(|kind: Text<'_>| kind.decode(&mut Issues::default()) == "base64");
+            if base64 && data.is_one_word() {
                 self.reader.issues.push(IssueKind::MediaSkipped, data.at);
             } else {
                 draft.own.part(data.decode(&mut self.reader.issues));
@@ -248,11 +307,11 @@ impl<'b> Chat<'b> {
         level: usize,
     ) -> Option<()> {
         while let Token::Key(key) = self.reader.next()? {
-            let slot = match () {
-                () if key.is("type") => &mut *kind,
-                () if key.is("data") => &mut *data,
-                () => {
-                    self.member(holds(key), draft, level + 1)?;
+            let slot = match self.known(key, source_holds) {
+                Some(Holds::Type) => &mut *kind,
+                Some(Holds::Media) => &mut *data,
+                holds => {
+                    self.member(holds, draft, level + 1)?;
                     continue;
                 }
             };
@@ -294,8 +353,12 @@ impl<'b> Chat<'b> {
             }
             _ => Some(()),
         };
-        if !call.is_empty() {
-            draft.calls.push(call);
+        if !call.is_blank() {
+            if self.tell_apart() {
+                draft.calls.push(call);
+            } else {
+                draft.own.merge_as_record(call);
+            }
         }
         read
     }
@@ -311,9 +374,9 @@ impl<'b> Chat<'b> {
                     continue;
                 }
             };
-            match holds(key) {
+            match self.known(key, holds) {
                 Some(Holds::Arguments) => self.arguments(call)?,
-                Some(Holds::Opaque | Holds::Type) => self.reader.skip_value()?,
+                Some(Holds::Opaque | Holds::Type) => opaque(&mut self.reader, call)?,
                 Some(Holds::Call) => match self.reader.next()? {
                     Token::Open(Nest::Object) => depth += 1,
                     Token::Open(Nest::Array) => {
@@ -345,9 +408,23 @@ impl<'b> Chat<'b> {
     }
 }
 
+/// Reads an identifier, which is not scanned if it looks like one.
+fn opaque<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
+    reader.each_string(|text, issues| {
+        if !(text.is_one_word() && text.raw_bytes() <= MAX_ID_BYTES) {
+            into.record(text.decode(issues));
+        }
+    })
+}
+
+/// What stands at a key of a document's source.
+fn source_holds(key: &str) -> Option<Holds> {
+    if key == "data" { Some(Holds::Media) } else { holds(key) }
+}
+
 /// The strings of the JSON object that `text` spells; `None` when it spells none, or one with anything odd in it.
-fn strings_spelled(text: &str) -> Option<Vec<alloc::string::String>> {
-    let mut reader = Reader::new(text, Issues::default());
+fn strings_spelled(text: &str) -> Option<Vec<String>> {
+    let mut reader = Reader::new(text, 0, Issues::default());
     let mut strings = Vec::new();
     reader.each_string(|text, issues| strings.push(text.decode(issues).into_owned()))?;
     (reader.next() == Some(Token::End) && reader.issues.as_slice().is_empty()).then_some(strings)

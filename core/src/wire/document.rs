@@ -49,8 +49,25 @@ pub struct Event<'b> {
     pub message: Option<u32>,
     /// Where the text came from.
     pub channel: Channel,
-    /// Adjacent text parts joined by a line feed; separate records set apart by U+001F, which no pattern matches.
+    /// The text's parts joined by line feeds, then its records set apart by U+001F, which no pattern matches.
     pub text: Cow<'b, str>,
+    /// Offsets of the line feeds that join parts: a reader may join them by something else, or by nothing.
+    pub joints: Vec<usize>,
+    /// Where the records begin, that is strings which are no message text but which a model may be shown; the text's length without any.
+    pub records_at: usize,
+}
+
+impl<'b> Event<'b> {
+    /// An event of one text.
+    pub(super) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
+        let records_at = text.len();
+        Event { message, channel, text, joints: Vec::new(), records_at }
+    }
+
+    /// The message's own text, without records.
+    pub fn parts(&self) -> &str {
+        self.text.get(..self.records_at).unwrap_or_default()
+    }
 }
 
 /// What could be read of a body.

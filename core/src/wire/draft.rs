@@ -34,47 +34,78 @@ pub(super) enum Holds {
     Opaque,
 }
 
-/// Texts put together; the first is borrowed, so that a message of one plain part is not copied.
+/// Texts put together. The first part is borrowed, so that a message of one plain part is not copied.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joined<'b> {
-    text: Option<Cow<'b, str>>,
-    /// The last text added was a record, whose end is a border too.
-    after_record: bool,
+    parts: Option<Cow<'b, str>>,
+    joints: Vec<usize>,
+    records: Option<Cow<'b, str>>,
 }
 
 impl<'b> Joined<'b> {
     /// Adds a text part: models read adjacent parts as one text, so a pattern may lie across them.
     pub fn part(&mut self, text: Cow<'b, str>) {
-        self.add(text, if self.after_record { RECORD_BORDER } else { '\n' });
-        self.after_record = false;
+        if let Some(before) = &self.parts {
+            self.joints.push(before.len());
+        }
+        append(&mut self.parts, text, '\n');
     }
 
-    /// Adds a record of its own: no pattern may lie across its borders.
+    /// Adds a record of its own: no pattern may lie across its borders. Records stand behind all parts, since readers that do not know their keys
+    /// see the parts side by side.
     pub fn record(&mut self, text: Cow<'b, str>) {
-        self.add(text, RECORD_BORDER);
-        self.after_record = true;
+        append(&mut self.records, text, RECORD_BORDER);
+    }
+
+    /// Adds parts to parts and records to records.
+    pub fn merge(&mut self, other: Joined<'b>) {
+        if let Some(parts) = other.parts {
+            let shift = self.parts.as_ref().map_or(0, |before| before.len() + 1);
+            self.part(parts);
+            self.joints.extend(other.joints.into_iter().map(|joint| joint + shift));
+        }
+        if let Some(records) = other.records {
+            self.record(records);
+        }
+    }
+
+    /// Adds all of another's text as a record.
+    pub fn merge_as_record(&mut self, other: Joined<'b>) {
+        if !other.is_empty() {
+            self.record(other.into_event(None, Channel::Other).text);
+        }
     }
 
     /// Whether nothing was added, not even an empty text.
     pub fn is_empty(&self) -> bool {
-        self.text.is_none()
+        self.parts.is_none() && self.records.is_none()
     }
 
-    pub fn into_text(self) -> Cow<'b, str> {
-        self.text.unwrap_or_default()
+    /// Whether all that was added is empty.
+    pub fn is_blank(&self) -> bool {
+        [&self.parts, &self.records].into_iter().flatten().all(|text| text.is_empty())
     }
 
-    fn add(&mut self, text: Cow<'b, str>, border: char) {
-        self.text = Some(match self.text.take() {
-            None => text,
-            Some(before) => {
-                let mut joined: String = before.into_owned();
-                joined.push(border);
-                joined.push_str(&text);
-                Cow::Owned(joined)
-            }
-        });
+    pub fn into_event(self, message: Option<u32>, channel: Channel) -> Event<'b> {
+        let Joined { parts: mut text, joints, records } = self;
+        let own_bytes = text.as_ref().map_or(0, |text| text.len());
+        if let Some(records) = records {
+            append(&mut text, records, RECORD_BORDER);
+        }
+        Event { message, channel, text: text.unwrap_or_default(), joints, records_at: own_bytes }
     }
+}
+
+fn append<'b>(to: &mut Option<Cow<'b, str>>, text: Cow<'b, str>, border: char) {
+    *to = Some(match to.take() {
+        None => text,
+        Some(before) => {
+            let mut joined: String = before.into_owned();
+            joined.push(border);
+            joined.push_str(&text);
+            Cow::Owned(joined)
+        }
+    });
 }
 
 /// What a message or a part holds so far.
@@ -89,37 +120,20 @@ pub(super) struct Draft<'b> {
 }
 
 impl<'b> Draft<'b> {
-    /// Takes in a part whose type is now known.
-    pub fn take_part(&mut self, part: Draft<'b>, kind: &str) {
-        let Draft { own, results, calls } = part;
-        if super::anthropic::is_tool_result(kind) {
-            self.results.push(own);
-        } else if kind.ends_with("tool_use") {
-            self.calls.push(own);
-        } else if !own.is_empty() {
-            let after_record = own.after_record;
-            self.own.part(own.into_text());
-            self.own.after_record = after_record;
-        }
-        self.results.extend(results);
-        self.calls.extend(calls);
-    }
-
     /// The message's events: results first and calls last, as they stand to the text in every format, whatever the order of the keys.
     pub fn into_events(mut self, message: u32, channel: Channel, events: &mut Vec<Event<'b>>) {
-        let event = |channel, joined: Joined<'b>| Event { message: Some(message), channel, text: joined.into_text() };
         if channel != Channel::Assistant {
             // Only a model calls tools. Elsewhere such keys are a place to hide text, so they count as the message's own.
             for call in self.calls.drain(..) {
-                self.own.record(call.into_text());
+                self.own.merge_as_record(call);
             }
         }
         let only_results = self.own.is_empty() && !self.results.is_empty();
         let silent = self.own.is_empty() && channel == Channel::Assistant;
-        events.extend(self.results.into_iter().map(|result| event(Channel::ToolResult, result)));
+        events.extend(self.results.into_iter().map(|result| result.into_event(Some(message), Channel::ToolResult)));
         if !only_results && !silent {
-            events.push(event(channel, self.own));
+            events.push(self.own.into_event(Some(message), channel));
         }
-        events.extend(self.calls.into_iter().map(|call| event(Channel::ToolCall, call)));
+        events.extend(self.calls.into_iter().map(|call| call.into_event(Some(message), Channel::ToolCall)));
     }
 }

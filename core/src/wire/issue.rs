@@ -42,7 +42,12 @@ macro_rules! issues {
                 match self { $(IssueKind::$kind => Effect::$effect),+ }
             }
 
-            /// What it is, for the generated documentation.
+            /// The kind whose refusal carries this rule id.
+            pub fn of_rule(rule: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.rule() == rule)
+            }
+
+            /// What it is, in a sentence.
             pub const fn describe(self) -> &'static str {
                 match self { $(IssueKind::$kind => concat!($($doc),+)),+ }
             }
@@ -73,8 +78,12 @@ issues! {
     ControlCharacter = "control_character", Refuse;
     /// Bytes follow the document.
     TrailingBytes = "trailing_bytes", Refuse;
-    /// More messages than are read.
-    TooManyMessages = "too_many_messages", Refuse;
+    /// A key differs from one of its format's only in case, which some readers take for the same key and others pass over.
+    KeyCase = "key_case", Refuse;
+    /// The content-type names a charset other than UTF-8; some readers decode the body with it.
+    Charset = "charset", Refuse;
+    /// More messages, tool results and tool calls than are told apart.
+    TooManyEvents = "too_many_events", Refuse;
     /// A `\u` escape names half of a surrogate pair; it was read as U+FFFD.
     LoneSurrogate = "lone_surrogate", Flag;
     /// A message has no role or one that its format does not know; it was read as a user's.
@@ -92,34 +101,47 @@ issues! {
 pub struct Issue {
     /// What it is.
     pub kind: IssueKind,
-    /// Byte offset in the body where it was seen.
+    /// Byte offset where it was seen, in the body as read (bytes that are no UTF-8 count as the three of U+FFFD).
     pub at: usize,
 }
 
 /// A list of at most [`MAX_ISSUES`] issues. Once full it keeps what decides: a later issue takes the place of one of a lesser effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Issues(Vec<Issue>);
+pub struct Issues {
+    list: Vec<Issue>,
+    /// The list is full and holds nothing of a lesser effect than this, so that a body full of oddities is not searched for each of them.
+    floor: Option<Effect>,
+}
 
 impl Issues {
     /// Adds an issue.
     pub fn push(&mut self, kind: IssueKind, at: usize) {
         let issue = Issue { kind, at };
-        if self.0.len() < MAX_ISSUES {
-            self.0.push(issue);
-        } else if let Some(lesser) = self.0.iter_mut().rev().find(|held| held.kind.effect() < kind.effect()) {
+        if self.list.len() < MAX_ISSUES {
+            self.list.push(issue);
+        } else if self.floor.is_some_and(|floor| kind.effect() <= floor) {
+            // Nothing to do: it would find no place.
+        } else if let Some(lesser) = self.list.iter_mut().rev().find(|held| held.kind.effect() < kind.effect()) {
             *lesser = issue;
+        } else {
+            self.floor = Some(kind.effect());
         }
+    }
+
+    /// The kinds that occur, each once, in the order of their declaration.
+    pub fn kinds(&self) -> impl Iterator<Item = IssueKind> {
+        IssueKind::ALL.iter().copied().filter(|kind| self.list.iter().any(|issue| issue.kind == *kind))
     }
 
     /// The issues as they were found.
     pub fn as_slice(&self) -> &[Issue] {
-        &self.0
+        &self.list
     }
 
     /// The first issue of the strongest effect.
     pub fn worst(&self) -> Option<Issue> {
-        let strongest = self.0.iter().map(|issue| issue.kind.effect()).max()?;
-        self.0.iter().find(|issue| issue.kind.effect() == strongest).copied()
+        let strongest = self.list.iter().map(|issue| issue.kind.effect()).max()?;
+        self.list.iter().find(|issue| issue.kind.effect() == strongest).copied()
     }
 }
 
@@ -137,5 +159,9 @@ mod tests {
         issues.push(IssueKind::DuplicateKey, 900);
         assert_eq!(issues.as_slice().len(), MAX_ISSUES);
         assert_eq!(issues.worst(), Some(Issue { kind: IssueKind::DuplicateKey, at: 900 }));
+        for at in 1000..1000 + 2 * MAX_ISSUES {
+            issues.push(IssueKind::ControlCharacter, at);
+        }
+        assert_eq!(issues.kinds().collect::<Vec<_>>(), [IssueKind::DuplicateKey, IssueKind::ControlCharacter]);
     }
 }

@@ -39,7 +39,7 @@ pub enum Nest {
 pub struct Text<'b> {
     raw: &'b str,
     escaped: bool,
-    /// Byte offset of the first byte behind the opening quote.
+    /// Offset of the first byte behind the opening quote, in the body.
     pub at: usize,
 }
 
@@ -59,9 +59,15 @@ impl<'b> Text<'b> {
         Cow::Owned(value)
     }
 
-    /// Whether the string's value is `word`, which must be ASCII.
-    pub fn is(self, word: &str) -> bool {
-        if self.escaped { self.decode(&mut Issues::default()) == word } else { self.raw == word }
+    /// Whether it holds no white space and nothing that is not plain ASCII, as identifiers, addresses and base64 do: no phrase can stand in it.
+    /// Quick, since images are long.
+    pub fn is_one_word(self) -> bool {
+        !self.escaped && self.raw.is_ascii() && !self.raw.as_bytes().contains(&b' ')
+    }
+
+    /// Its length between the quotes, in bytes.
+    pub fn raw_bytes(self) -> usize {
+        self.raw.len()
     }
 
     /// Takes one escape from the start of `escape` (behind its backslash) into `value` and returns what follows it.
@@ -123,6 +129,8 @@ enum Expect {
 pub struct Reader<'b> {
     text: &'b str,
     at: usize,
+    /// Bytes of the body before the text; added to the offsets of issues.
+    skipped_bytes: usize,
     expect: Expect,
     /// For every open nest, the outermost first: its kind, its offset, and for an object where its keys begin in `keys`.
     open: Vec<(Nest, usize, usize)>,
@@ -133,14 +141,19 @@ pub struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// A reader at the start of `text`.
-    pub fn new(text: &'b str, issues: Issues) -> Self {
-        Reader { text, at: 0, expect: Expect::Value, open: Vec::new(), keys: Vec::new(), issues }
+    /// A reader at the start of `text`, which begins `skipped_bytes` into the body.
+    pub fn new(text: &'b str, skipped_bytes: usize, issues: Issues) -> Self {
+        Reader { text, at: 0, skipped_bytes, expect: Expect::Value, open: Vec::new(), keys: Vec::new(), issues }
     }
 
-    /// Byte offset of the next token, or white space before it.
-    pub fn offset(&self) -> usize {
-        self.at
+    /// Notes an issue at the next token, or white space before it.
+    pub fn note(&mut self, kind: IssueKind) {
+        self.note_at(kind, self.at);
+    }
+
+    /// Notes an issue at byte `at` of the text.
+    pub fn note_at(&mut self, kind: IssueKind, at: usize) {
+        self.issues.push(kind, self.skipped_bytes + at);
     }
 
     /// The next token; `None` once the reader has stopped at an error, which it noted as an issue.
@@ -150,7 +163,7 @@ impl<'b> Reader<'b> {
             (Expect::Stopped, _) => None,
             (Expect::Nothing, None) => Some(Token::End),
             (Expect::Nothing, Some(_)) => {
-                self.issues.push(IssueKind::TrailingBytes, self.at);
+                self.note(IssueKind::TrailingBytes);
                 self.at = self.text.len();
                 Some(Token::End)
             }
@@ -225,7 +238,7 @@ impl<'b> Reader<'b> {
     }
 
     fn stop_with(&mut self, kind: IssueKind) -> Option<Token<'b>> {
-        self.issues.push(kind, self.at);
+        self.note(kind);
         self.expect = Expect::Stopped;
         // Keys of objects that were still open count too: a duplicate before the error is what two readers may have differed on.
         while let Some(nest) = self.open.pop() {
@@ -303,7 +316,7 @@ impl<'b> Reader<'b> {
         if let Some(keys) = self.keys.get_mut(from..) {
             keys.sort_unstable();
             if keys.windows(2).any(|pair| pair.first() == pair.last()) {
-                self.issues.push(IssueKind::DuplicateKey, at);
+                self.note_at(IssueKind::DuplicateKey, at);
             }
         }
         self.keys.truncate(from);
@@ -366,7 +379,7 @@ impl<'b> Reader<'b> {
                     self.escape()?;
                 }
                 Some(_) => {
-                    self.issues.push(IssueKind::ControlCharacter, self.at);
+                    self.note(IssueKind::ControlCharacter);
                     self.at += 1;
                 }
                 None => {
@@ -377,7 +390,7 @@ impl<'b> Reader<'b> {
         }
         let raw = self.text.get(from..self.at).unwrap_or_default();
         self.at += 1;
-        Some(Text { raw, escaped, at: from })
+        Some(Text { raw, escaped, at: self.skipped_bytes + from })
     }
 
     /// Checks the escape whose backslash is next.

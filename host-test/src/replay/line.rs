@@ -87,8 +87,7 @@ impl Line {
 
 /// Where a client would send this body. A path only hints, but it names the format.
 fn path_of(body: &[u8]) -> &'static str {
-    let wire::Body { text, issues } = wire::Body::new(body);
-    match wire::read(&text, issues, None).format {
+    match wire::read(&wire::Body::new(body), None).format {
         Format::AnthropicMessages => ANTHROPIC_PATH,
         Format::OpenAiChat | Format::Unknown => OPENAI_PATH,
     }

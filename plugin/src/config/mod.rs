@@ -49,7 +49,7 @@ pub struct Settings {
     /// Largest body that is read, in bytes, 1 to 16777216. Keep it below the gateway's own buffer limit, which answers 413 by itself.
     pub max_body_bytes: u32,
     /// Keep the request's headers back until the body is judged, so that the upstream sees nothing of a blocked request. Needs
-    /// `allow_on_headers_stop_iteration: true` in Envoy's own plugin config: without it every request with a body hangs.
+    /// `allow_on_headers_stop_iteration: true` in Envoy's own plugin config: without it every request with a body hangs. Mode enforce only.
     pub hold_headers: bool,
     /// How a blocked request is answered.
     pub reply: Reply,
@@ -76,7 +76,8 @@ pub enum Mode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AiPath {
-    /// The end of the path, without query; starts with a slash.
+    /// The end of the path, without query; starts with a slash. Compared with the path percent-decoded, with dots and doubled slashes resolved, in
+    /// any case.
     pub suffix: String,
     /// The format spoken there; told from the body when it is left out.
     #[serde(default)]
@@ -100,7 +101,8 @@ pub enum ApiFormat {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OtherPaths {
-    /// Read bodies of a JSON content-type, or of none, and judge those that turn out to be AI traffic.
+    /// Read bodies that begin like JSON, whatever their content-type, and judge those that turn out to be AI traffic. A body that begins otherwise
+    /// passes at once; one over the cap is known for AI traffic by its start only, so list your AI paths.
     #[default]
     Json,
     /// Let them pass unread.
@@ -136,7 +138,7 @@ pub struct Override {
 pub struct Match {
     /// The request's host without port, in lower case; `*.example.com` matches every host below example.com.
     pub host: Option<String>,
-    /// The start of the path.
+    /// The start of the path, with a slash; compared with the path percent-decoded, with dots and doubled slashes resolved.
     pub path_prefix: Option<String>,
     /// The name of the gateway's route (property `xds.route_name`).
     pub route: Option<String>,

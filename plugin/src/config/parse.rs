@@ -3,12 +3,14 @@
 use core::fmt;
 use std::rc::Rc;
 
+use floodmark_core::wire::json::Reader;
+use floodmark_core::wire::{IssueKind, Issues};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::protobuf;
 use super::routes::{Rules, Ruleset};
-use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Override, Settings};
+use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
 
 /// Why a configuration was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +22,16 @@ pub struct ConfigError {
 }
 
 impl fmt::Display for ConfigError {
+    /// One line, whatever stands in the keys.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.as_str() {
-            "" => write!(formatter, "configuration refused: {}", self.problem),
-            path => write!(formatter, "configuration refused at {path}: {}", self.problem),
-        }
+        let line = match self.path.as_str() {
+            "" => format!("configuration refused: {}", self.problem),
+            path => format!("configuration refused at {path}: {}", self.problem),
+        };
+        line.chars().try_for_each(|letter| match letter.is_control() {
+            true => write!(formatter, "{}", letter.escape_default()),
+            false => write!(formatter, "{letter}"),
+        })
     }
 }
 
@@ -38,7 +45,10 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     }
     let config: Config = match protobuf::read(bytes) {
         Some(object) => retyped(&object, "")?,
-        None => typed(bytes, "").map_err(|(path, problem)| error(path, problem))?,
+        None => {
+            refuse_doubled_keys(bytes)?;
+            typed(bytes, "").map_err(|(path, problem)| error(path, problem))?
+        }
     };
     if config.version != CONFIG_VERSION {
         return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
@@ -53,10 +63,23 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     })
 }
 
+/// Keys that stand twice are refused at every depth; some of the types would take the last one silently.
+fn refuse_doubled_keys(bytes: &[u8]) -> Result<(), ConfigError> {
+    let text = core::str::from_utf8(bytes).map_err(|problem| error("", problem))?;
+    let mut reader = Reader::new(text, 0, Issues::default());
+    // Where this is no JSON at all, the typed reader says so better.
+    let _ = reader.skip_value();
+    match reader.issues.as_slice().iter().find(|issue| issue.kind == IssueKind::DuplicateKey) {
+        Some(issue) => Err(error("", format!("the object that begins at byte {} holds a key twice", issue.at))),
+        None => Ok(()),
+    }
+}
+
 fn overridden(one: &Override, defaults: &Settings, path: &str) -> Result<(Match, Rc<Ruleset>), ConfigError> {
     if one.matches == Match::default() {
         return Err(error(format!("{path}.match"), "it is empty and would match every request; name a host, path_prefix or route"));
     }
+    check_match(&one.matches, &format!("{path}.match"))?;
     let path = format!("{path}.settings");
     if !one.settings.is_object() {
         return Err(error(path, "must be an object with keys of `defaults`"));
@@ -65,6 +88,25 @@ fn overridden(one: &Override, defaults: &Settings, path: &str) -> Result<(Match,
     merge(&mut merged, &one.settings);
     let settings = retyped(&merged, &path)?;
     Ok((one.matches.clone(), ruleset(settings, &path)?))
+}
+
+/// Refuses what could never match, or would match more than it seems to.
+fn check_match(matches: &Match, path: &str) -> Result<(), ConfigError> {
+    if let Some(host) = &matches.host {
+        let name = host.strip_prefix("*.").unwrap_or(host);
+        let port = name.rsplit_once(':').is_some_and(|(name, _)| !name.contains(':'));
+        if name.is_empty() || name.contains('*') || port || *host != host.to_ascii_lowercase() || name.ends_with('.') {
+            let problem = format!("{host:?} must be a host name in lower case without port, or `*.` and one");
+            return Err(error(format!("{path}.host"), problem));
+        }
+    }
+    match &matches.path_prefix {
+        Some(prefix) if crate::path::normalize(prefix.as_bytes()) != *prefix => {
+            let problem = format!("{prefix:?} must start with a slash and hold no query, dots or escapes");
+            Err(error(format!("{path}.path_prefix"), problem))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Lays `over` over `base`: objects key by key, everything else whole. As deep as `over`, whose depth serde_json bounds.
@@ -90,10 +132,16 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
         return Err(error(format!("{path}.reply.status"), problem));
     }
     for (index, ai_path) in settings.paths.iter().enumerate() {
-        if !ai_path.suffix.starts_with('/') || ai_path.suffix.contains(['?', '#']) {
-            let problem = format!("{:?} must start with a slash and hold no query", ai_path.suffix);
+        if ai_path.suffix.len() < 2 || crate::path::normalize(ai_path.suffix.as_bytes()) != ai_path.suffix {
+            let problem = format!("{:?} must be a slash and a name at least, and hold no query, dots or escapes", ai_path.suffix);
             return Err(error(format!("{path}.paths[{index}].suffix"), problem));
         }
+    }
+    if settings.mode != Mode::Off && settings.paths.is_empty() && settings.other_paths == OtherPaths::Ignore {
+        return Err(error(
+            format!("{path}.paths"),
+            "is empty while other_paths is `ignore`: nothing would be judged; use mode `off` to mean that",
+        ));
     }
     Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.policy.{}", refused.key), refused.problem))
 }
@@ -149,16 +197,51 @@ mod tests {
             (r#"{"version":1,"defaults":{"mode":"block"}}"#, "at defaults.mode:", "`off`, `monitor`, `enforce`"),
             (r#"{"version":1,"defaults":{"moode":"off"}}"#, "at defaults.moode:", "unknown field `moode`"),
             (r#"{"version":1,"extra":0}"#, "at extra:", "unknown field `extra`"),
-            (r#"{"version":1,"version":1}"#, "configuration refused: ", "duplicate field `version`"),
+            (r#"{"version":1,"version":1}"#, "configuration refused: ", "byte 0 holds a key twice"),
+            (r#"{"version":1,"defaults":{"policy":{"weights":{"role_confusion":0.5,"role_confusion":0}}}}"#, "refused: ", "byte 45 holds"),
+            ("{\"version\":1,\"a\\nfloodmark verdict=allow\":0}", "at a\\nfloodmark", "unknown field"),
+            (r#"{"version":1,"defaults":{"paths":[{"suffix":"/"}]}}"#, "at defaults.paths[0].suffix:", "a slash and a name"),
+            (r#"{"version":1,"defaults":{"paths":[],"other_paths":"ignore"}}"#, "at defaults.paths:", "nothing would be judged"),
+            (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":1e-10}}}}"#, "at defaults.policy.conversation.tau:", "0.01 to 1"),
+            (
+                r#"{"version":1,"defaults":{"policy":{"conversation":{"min_user_turns":5000}}}}"#,
+                "conversation.min_user_turns:",
+                "0 to 1000",
+            ),
+            (
+                r#"{"version":1,"overrides":[{"match":{"host":"API.example.com"},"settings":{}}]}"#,
+                "at overrides[0].match.host:",
+                "lower case",
+            ),
+            (
+                r#"{"version":1,"overrides":[{"match":{"host":"a.example:8443"},"settings":{}}]}"#,
+                "at overrides[0].match.host:",
+                "without port",
+            ),
+            (r#"{"version":1,"overrides":[{"match":{"host":"*"},"settings":{}}]}"#, "at overrides[0].match.host:", "host name"),
+            (r#"{"version":1,"overrides":[{"match":{"host":"*a.example"},"settings":{}}]}"#, "at overrides[0].match.host:", "host name"),
+            (
+                r#"{"version":1,"overrides":[{"match":{"path_prefix":"lab/"},"settings":{}}]}"#,
+                "at overrides[0].match.path_prefix:",
+                "slash",
+            ),
             (r#"{"version":1,"defaults":{"max_body_bytes":0}}"#, "at defaults.max_body_bytes:", "1 to 16777216"),
             (r#"{"version":1,"defaults":{"max_body_bytes":"1"}}"#, "at defaults.max_body_bytes:", "expected u32"),
             (r#"{"version":1,"defaults":{"reply":{"status":503}}}"#, "at defaults.reply.status:", "400 to 499"),
             (r#"{"version":1,"defaults":{"paths":[{"suffix":"x"}]}}"#, "at defaults.paths[0].suffix:", "slash"),
             (r#"{"version":1,"defaults":{"paths":[{"suffix":"/x","format":"soap"}]}}"#, "at defaults.paths[0].format:", "`openai_chat`"),
-            (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":1.5}}}}"#, "at defaults.policy.conversation.tau:", "0 to 1"),
-            (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":0}}}}"#, "at defaults.policy.conversation.tau:", "above 0"),
-            (r#"{"version":1,"defaults":{"policy":{"weights":{"rudeness":0.1}}}}"#, "at defaults.policy.weights.rudeness:", "role_confusion"),
-            (r#"{"version":1,"defaults":{"policy":{"weights":{"role_confusion":-1}}}}"#, "at defaults.policy.weights.role_confusion:", "0 to 1"),
+            (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":1.5}}}}"#, "at defaults.policy.conversation.tau:", "0.01 to 1"),
+            (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":0}}}}"#, "at defaults.policy.conversation.tau:", "0.01 to 1"),
+            (
+                r#"{"version":1,"defaults":{"policy":{"weights":{"rudeness":0.1}}}}"#,
+                "at defaults.policy.weights.rudeness:",
+                "role_confusion",
+            ),
+            (
+                r#"{"version":1,"defaults":{"policy":{"weights":{"role_confusion":-1}}}}"#,
+                "at defaults.policy.weights.role_confusion:",
+                "0 to 1",
+            ),
             (r#"{"version":1,"overrides":[{"match":{},"settings":{}}]}"#, "at overrides[0].match:", "empty"),
             (r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":1}]}"#, "at overrides[0].settings:", "object"),
             (r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":{"x":1}}]}"#, "at overrides[0].settings.x:", "unknown field"),

@@ -32,7 +32,7 @@ pub struct Ruleset {
 pub struct Target<'r> {
     /// Host with or without a port.
     pub host: &'r str,
-    /// Path with or without a query.
+    /// Normalized path ([`crate::path::normalize`]).
     pub path: &'r str,
 }
 
@@ -65,7 +65,7 @@ fn host_matches(pattern: &str, host: &str) -> bool {
         Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) && !(name.contains(':') && !name.ends_with(']')) => name,
         _ => host,
     };
-    let name = name.to_ascii_lowercase();
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
     match pattern.strip_prefix('*') {
         Some(suffix) => suffix.starts_with('.') && name.len() > suffix.len() && name.ends_with(suffix),
         None => name == pattern,

@@ -39,8 +39,8 @@ pub fn lines(compiled: &Compiled) -> Result<()> {
 pub fn hits(compiled: &Compiled, text: &str) -> BTreeSet<String> {
     let folded = Folded::new(text);
     compiled.with_set(|set| {
-        let scan = set.scan(folded.as_str());
-        scan.hits.iter().filter_map(|hit| set.patterns.get(usize::from(hit.pattern))).map(|info| info.id.to_owned()).collect()
+        let hits = set.scan(folded.as_str());
+        hits.iter().filter_map(|hit| set.patterns.get(usize::from(hit.pattern))).map(|info| info.id.to_owned()).collect()
     })
 }
 

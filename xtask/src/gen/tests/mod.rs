@@ -34,8 +34,8 @@ fn generated_files_are_fresh() {
 fn lines_hit_as_the_committed_tables_see_them() {
     let hits = |text: &str| -> Vec<&str> {
         let folded = floodmark_core::text::Folded::new(text);
-        let scan = floodmark_tables::CATEGORIES.scan(folded.as_str());
-        scan.hits.iter().map(|hit| floodmark_tables::CATEGORIES.patterns[usize::from(hit.pattern)].id).collect()
+        let hits = floodmark_tables::CATEGORIES.scan(folded.as_str());
+        hits.iter().map(|hit| floodmark_tables::CATEGORIES.patterns[usize::from(hit.pattern)].id).collect()
     };
     for pattern in patterns() {
         for line in &pattern.must_match {
@@ -73,7 +73,7 @@ fn a_match_begins_at_a_word_and_not_inside_one() {
     let compiled = Compiled::new(vec![rules::parse("sample", &file).expect("a good file")]).expect("small");
     verify::lines(&compiled).expect("its lines hold");
     let spans = |text: &str| -> Vec<(usize, usize)> {
-        compiled.with_set(|set| set.scan(text).hits.iter().map(|&hit| set.span(text, hit)).collect())
+        compiled.with_set(|set| set.scan(text).iter().map(|&hit| set.span(text, hit)).collect())
     };
     // The search for the start looks at 6, 3 and 1: only what stands before "pen" says that it is no start.
     assert_eq!(spans("open the gate"), [(0, 13)]);

@@ -63,13 +63,13 @@ fn border(text: &str, at: usize) -> bool {
 fn agree(twins: &[Twin], original: &str) -> Result<(), String> {
     let folded = Folded::new(original);
     let folded = folded.as_str();
-    let scan = CATEGORIES.scan(folded);
-    let ours: BTreeSet<_> = scan.hits.iter().map(|hit| CATEGORIES.patterns[usize::from(hit.pattern)].id).collect();
+    let hits = CATEGORIES.scan(folded);
+    let ours: BTreeSet<_> = hits.iter().map(|hit| CATEGORIES.patterns[usize::from(hit.pattern)].id).collect();
     let theirs: BTreeSet<_> = twins.iter().filter(|twin| twin.hits(folded)).map(|twin| twin.id).collect();
     if ours != theirs {
         return Err(format!("{folded:?}: the automaton finds {ours:?}, regex-lite {theirs:?}"));
     }
-    for &hit in &scan.hits {
+    for &hit in &hits {
         let twin = &twins[usize::from(hit.pattern)];
         let (ours, theirs) = (CATEGORIES.span(folded, hit), twin.span(folded));
         if Some(ours) != theirs {

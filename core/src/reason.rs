@@ -1,0 +1,28 @@
+//! Reasons: which rule was met, and where.
+
+use crate::text::View;
+use crate::wire::Channel;
+
+/// Why a verdict is not `allow`, or what was found on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason<'t> {
+    /// The rule: `category.pattern`, `conversation.…` or `wire.…`.
+    pub rule: &'t str,
+    /// The pattern's category.
+    pub category: Option<&'t str>,
+    /// Where the text came from.
+    pub channel: Option<Channel>,
+    /// 0-based index in the wire's message list.
+    pub turn: Option<u32>,
+    /// Byte range in the event's text.
+    pub span: Option<(usize, usize)>,
+    /// The view that the pattern was found in.
+    pub view: Option<View>,
+}
+
+impl<'t> Reason<'t> {
+    /// A rule with no place in a text.
+    pub fn of_rule(rule: &'t str) -> Self {
+        Reason { rule, category: None, channel: None, turn: None, span: None, view: None }
+    }
+}
