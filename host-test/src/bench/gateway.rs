@@ -24,7 +24,7 @@ const HOSTILE: usize = 3;
 const CONNECTIONS: usize = 16;
 const PATH: &str = "/v1/chat/completions";
 /// Judged like any other, but never blocked: else the provider's part of the way would be missing from the time.
-const NEVER_BLOCKS: &str = "\"hold_headers\": false, \"policy\": {\"conversation\": {\"min_user_turns\": 1000000}}";
+const NEVER_BLOCKS: &str = "mode: enforce\n                              policy: {conversation: {min_user_turns: 1000000}}";
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
         ours.clone().without_filter()?,
         Config::shipped("enforce", &control, upstream.address())?,
         ours.clone(),
-        ours.replace("\"hold_headers\": false", NEVER_BLOCKS)?,
+        ours.replace("mode: enforce", NEVER_BLOCKS)?,
     ];
     let options = Options { binary: binary.to_path_buf(), concurrency: 1 };
     let mut lines = starts(&options, &configs[..=OURS], effort.rounds).await?;

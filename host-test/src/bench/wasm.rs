@@ -44,7 +44,7 @@ fn sizes(wasm: &[u8]) -> anyhow::Result<Vec<Line>> {
 fn speeds(wasm: &[u8], engine: Engine, samples: Samples) -> anyhow::Result<Vec<Line>> {
     let name = format!("{engine:?}").to_lowercase();
     let mut gateway = start(wasm, engine, "enforce")?;
-    let mut lines = Vec::new();
+    let (mut lines, mut fuel) = (Vec::new(), Vec::new());
     for kind in Kind::ALL {
         for (bytes, size) in SIZES {
             let request = Request::post_json(PATH, chat(kind, bytes));
@@ -60,10 +60,11 @@ fn speeds(wasm: &[u8], engine: Engine, samples: Samples) -> anyhow::Result<Vec<L
             let line = Line::new(format!("{name}, {size}, {}", kind.name()), per_kb(seconds, bytes), "us/KB");
             lines.push(if engine == Engine::Wasmi { line } else { line.at_most(kind.budget_us_per_kb()) });
             if exchange.fuel > 0 {
-                lines.push(Line::new(format!("{name}, {size}, {}", kind.name()), exchange.fuel as f64 / bytes as f64, "fuel/byte"));
+                fuel.push(Line::new(format!("{name}, {size}, {}", kind.name()), exchange.fuel as f64 / bytes as f64, "fuel/byte"));
             }
         }
     }
+    lines.append(&mut fuel);
     if engine == Engine::Wasmi {
         let body = image(IMAGE_BYTES);
         let fuel = gateway.exchange(&Request::post_json(PATH, body.clone()), &UpstreamReply::ok())?.fuel as f64 / body.len() as f64;

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
+use serde_json::Value;
+use yaml_rust2::{Yaml, YamlLoader};
 
 /// What `envoy-config/*.yaml` say; each stands there exactly once.
 const LISTENER_PORT: &str = "port_value: 10000";
@@ -12,6 +14,7 @@ const UPSTREAM_PORT: &str = "port_value: 8000";
 const MODULE: &str = "filename: target/wasm/floodmark.wasm";
 const FILTER: &str = "- name: floodmark\n";
 const ROUTER: &str = "- name: envoy.filters.http.router\n";
+const STRUCT: &str = "Struct\n";
 
 /// The text of an Envoy config on its way to a running Envoy.
 #[derive(Clone, Debug)]
@@ -58,17 +61,26 @@ impl Config {
         Ok(Self { text: format!("{before}{}", &rest[length..]) })
     }
 
-    /// The plugin's own configuration: the JSON in the block under `value: |`.
+    /// The plugin's own configuration as JSON text.
     ///
     /// # Errors
-    /// When there is no such block or it is not JSON.
+    /// When the config is not YAML or has no such part.
     pub fn plugin_json(&self) -> anyhow::Result<String> {
-        let (before, block) = self.text.split_once("value: |\n").context("no block `value: |` in the config")?;
-        let depth = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
-        let inside = |line: &&str| line.trim().is_empty() || line.bytes().take_while(|b| *b == b' ').count() > depth;
-        let json = block.lines().take_while(inside).collect::<Vec<_>>().join("\n");
-        serde_json::from_str::<serde_json::Value>(&json).context("the block `value: |` is not JSON")?;
-        Ok(json)
+        let documents = YamlLoader::load_from_str(&self.text).context("the config is not YAML")?;
+        let found = documents.iter().find_map(plugin_value).context("no plugin configuration in the config")?;
+        Ok(serde_json::to_string(&json(found)?)?)
+    }
+
+    /// The same config with `text` as the plugin's configuration, in a StringValue instead of a Struct.
+    ///
+    /// # Errors
+    /// When the Struct or the router after it is not in the config.
+    pub fn with_plugin_text(self, text: &str) -> anyhow::Result<Self> {
+        let (before, rest) = self.text.split_once(STRUCT).context("no Struct in the config")?;
+        let (_, after) = rest.split_once(ROUTER).context("no router after the plugin")?;
+        let quoted = text.replace('\'', "''");
+        let value = format!("StringValue\n                          value: '{quoted}'\n                  ");
+        Ok(Self { text: format!("{before}{value}{ROUTER}{after}") })
     }
 
     /// The config's text.
@@ -76,4 +88,32 @@ impl Config {
     pub fn text(&self) -> &str {
         &self.text
     }
+}
+
+/// The value under the first key `configuration`, wherever it stands.
+fn plugin_value(yaml: &Yaml) -> Option<&Yaml> {
+    match yaml {
+        Yaml::Hash(map) => map.iter().find_map(|(key, value)| match key.as_str() {
+            Some("configuration") => Some(&value["value"]),
+            _ => plugin_value(value),
+        }),
+        Yaml::Array(list) => list.iter().find_map(plugin_value),
+        _ => None,
+    }
+}
+
+fn json(yaml: &Yaml) -> anyhow::Result<Value> {
+    Ok(match yaml {
+        Yaml::Null => Value::Null,
+        Yaml::Boolean(value) => Value::Bool(*value),
+        Yaml::Integer(value) => Value::from(*value),
+        Yaml::Real(text) => Value::from(text.parse::<f64>().with_context(|| format!("{text} is no number"))?),
+        Yaml::String(text) => Value::from(text.as_str()),
+        Yaml::Array(list) => Value::Array(list.iter().map(json).collect::<anyhow::Result<_>>()?),
+        Yaml::Hash(map) => {
+            let pair = |(key, value): (&Yaml, &Yaml)| Ok((key.as_str().context("a key is no string")?.to_owned(), json(value)?));
+            Value::Object(map.iter().map(pair).collect::<anyhow::Result<_>>()?)
+        }
+        Yaml::Alias(_) | Yaml::BadValue => anyhow::bail!("the plugin configuration is missing or holds an alias"),
+    })
 }

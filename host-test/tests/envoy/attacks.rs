@@ -85,7 +85,7 @@ async fn with_held_headers_upstream_sees_nothing_at_all(stage: &Stage) -> anyhow
 
 /// The trap that enforce.yaml and docs/config.md warn of. Envoy never hands over the body, so nothing ever answers.
 async fn hold_headers_alone_hangs_as_documented(stage: &Stage) -> anyhow::Result<()> {
-    let config = stage.config("enforce").await?.replace("\"hold_headers\": false", "\"hold_headers\": true")?;
+    let config = stage.config("enforce").await?.replace("hold_headers: false", "hold_headers: true")?;
     let envoy = stage.start(config).await?;
     assert_eq!(Call::get("/").send(envoy.address()).await?.status, 200, "without a body nothing is held");
     let hanging = call(&case("one_weak_hit")?).timeout(Duration::from_secs(2)).send(envoy.address()).await;

@@ -2,11 +2,11 @@
 
 use floodmark_host::envoy;
 
-use crate::stage::{Stage, call, case, checks};
+use crate::stage::{Stage, assert_judged, call, case, checks};
 
 checks![
     a_bad_config_is_refused_with_the_path_of_its_key,
-    a_struct_is_refused_as_the_config_warns,
+    json_text_works_as_well_as_a_struct,
     counters_have_labels_on_the_prometheus_page,
     the_log_names_version_and_tables,
     the_kill_switch_lets_attacks_pass_unread,
@@ -14,11 +14,11 @@ checks![
 
 async fn a_bad_config_is_refused_with_the_path_of_its_key(stage: &Stage) -> anyhow::Result<()> {
     for (name, from, to, path) in [
-        ("enforce", "\"mode\": \"enforce\"", "\"mode\": \"enforced\"", "defaults.mode"),
-        ("enforce", "\"hold_headers\": false", "\"hold_header\": false", "defaults.hold_header"),
-        ("enforce", "\"max_body_bytes\": 1000000", "\"max_body_bytes\": 0", "defaults.max_body_bytes"),
-        ("monitor", "\"version\": 1", "\"version\": 2", "version"),
-        ("monitor", "\"enabled\": true", "\"enabled\": \"yes\"", "enabled"),
+        ("enforce", "mode: enforce", "mode: enforced", "defaults.mode"),
+        ("enforce", "hold_headers: false", "hold_header: false", "defaults.hold_header"),
+        ("enforce", "max_body_bytes: 1000000", "max_body_bytes: 0", "defaults.max_body_bytes"),
+        ("monitor", "version: 1", "version: 2", "version"),
+        ("monitor", "enabled: true", "enabled: soon", "enabled"),
     ] {
         let config = stage.config(name).await?.replace(from, to)?;
         let log = envoy::refused(&stage.options()?, &config).await?;
@@ -29,12 +29,18 @@ async fn a_bad_config_is_refused_with_the_path_of_its_key(stage: &Stage) -> anyh
     Ok(())
 }
 
-/// Envoy hands a Struct over as protobuf bytes, not as JSON.
-async fn a_struct_is_refused_as_the_config_warns(stage: &Stage) -> anyhow::Result<()> {
-    let config = stage.config("enforce").await?;
-    let config = config.replace("google.protobuf.StringValue", "google.protobuf.Struct")?.replace("value: |", "value:")?;
-    let log = envoy::refused(&stage.options()?, &config).await?;
-    assert!(log.contains("floodmark configuration refused: "), "{log}");
+/// The other carrier, with the very values of the shipped config and with a bad one.
+async fn json_text_works_as_well_as_a_struct(stage: &Stage) -> anyhow::Result<()> {
+    let shipped = stage.config("enforce").await?;
+    let json = shipped.plugin_json()?;
+    let (id, case) = ("json-text", case("slow_burn")?);
+    let envoy = stage.start(shipped.clone().with_plugin_text(&json)?).await?;
+    assert_eq!(call(&case).id(id).send(envoy.address()).await?.status, 403);
+    assert_judged(&envoy, id, &case).await?;
+
+    let bad = shipped.with_plugin_text(&json.replace("1000000", "\"a lot\""))?;
+    let log = envoy::refused(&stage.options()?, &bad).await?;
+    assert!(log.contains("floodmark configuration refused at defaults.max_body_bytes: "), "{log}");
     Ok(())
 }
 
@@ -65,7 +71,7 @@ async fn the_log_names_version_and_tables(stage: &Stage) -> anyhow::Result<()> {
 }
 
 async fn the_kill_switch_lets_attacks_pass_unread(stage: &Stage) -> anyhow::Result<()> {
-    let config = stage.config("enforce").await?.replace("\"enabled\": true", "\"enabled\": false")?;
+    let config = stage.config("enforce").await?.replace("enabled: true", "enabled: false")?;
     let (id, envoy, case) = ("kill-switch", stage.start(config).await?, case("slow_burn")?);
     let answer = call(&case).id(id).send(envoy.address()).await?;
     assert_eq!(answer.status, 200, "{}", answer.text());

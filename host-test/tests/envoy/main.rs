@@ -7,6 +7,7 @@ mod attacks;
 mod bypass;
 mod configs;
 mod crowd;
+mod failure;
 mod limits;
 mod passing;
 mod protocols;
@@ -21,8 +22,16 @@ use stage::Stage;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let stage = Arc::new(Stage::new());
-    let checks =
-        [attacks::checks(), bypass::checks(), configs::checks(), crowd::checks(), limits::checks(), passing::checks(), protocols::checks()];
+    let checks = [
+        attacks::checks(),
+        bypass::checks(),
+        configs::checks(),
+        crowd::checks(),
+        failure::checks(),
+        limits::checks(),
+        passing::checks(),
+        protocols::checks(),
+    ];
     let trials = checks.into_iter().flatten().map(|(name, check)| {
         let stage = Arc::clone(&stage);
         Trial::test(name, move || Ok(stage.run(check)?))

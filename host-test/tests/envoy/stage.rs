@@ -79,7 +79,7 @@ impl Stage {
             self.config("enforce")
                 .await?
                 .replace("allow_on_headers_stop_iteration: false", "allow_on_headers_stop_iteration: true")?
-                .replace("\"hold_headers\": false", "\"hold_headers\": true")
+                .replace("hold_headers: false", "hold_headers: true")
         };
         self.held.get_or_try_init(|| async { self.start(config.await?).await }).await
     }
