@@ -153,7 +153,7 @@ async fn a_lump_on_top_of_a_held_start_passes(stage: &Stage) -> anyhow::Result<(
     Ok(())
 }
 
-const START: usize = 950_000;
+const START: usize = 950_001;
 const LUMP: usize = 1_048_576;
 
 /// Sends the start, stops Envoy while the lump piles up in its socket, and returns the first line of the answer.
@@ -162,12 +162,12 @@ fn send_lump(envoy: &Envoy, id: &str) -> anyhow::Result<String> {
     let mut socket = TcpStream::connect(envoy.address())?;
     socket.set_read_timeout(Some(Duration::from_secs(30)))?;
     let head = "POST /rows HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n";
-    write!(socket, "{head}x-test-id: {id}\r\n\r\n{START:x}\r\n{}\r\n", " ".repeat(START))?;
+    write!(socket, "{head}x-test-id: {id}\r\n\r\n{START:x}\r\n[{}\r\n", "0,".repeat(START / 2))?;
     // Long enough for Envoy to have read it, else the lump test sends an ordinary body.
     std::thread::sleep(Duration::from_millis(500));
     signal("-STOP")?;
     let mut writer = socket.try_clone()?;
-    let lump = std::thread::spawn(move || write!(writer, "{LUMP:x}\r\n{}\r\n0\r\n\r\n", " ".repeat(LUMP)));
+    let lump = std::thread::spawn(move || write!(writer, "{LUMP:x}\r\n{}\r\n0\r\n\r\n", "0,".repeat(LUMP / 2)));
     std::thread::sleep(Duration::from_millis(500));
     signal("-CONT")?;
     let mut first = String::new();
