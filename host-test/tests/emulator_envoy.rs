@@ -77,10 +77,12 @@ impl Case {
         let module = folder.path().join("plugin.wasm");
         std::fs::write(&module, wasm).unwrap();
         let upstream = Upstream::start().await.unwrap();
+        // The route's own limit only raises the connection's, which is the one that the emulator has.
         let limit = format!("per_connection_buffer_limit_bytes: {}", self.options.buffer_limit_bytes);
         let hold = format!("allow_on_headers_stop_iteration: {}", self.options.allow_on_headers_stop_iteration);
         let config = Config::shipped("monitor", &module, upstream.address())
-            .and_then(|config| config.replace("per_connection_buffer_limit_bytes: 2097152", &limit))
+            .and_then(|config| config.replace("request_body_buffer_limit: 4194304", "include_request_attempt_count: false"))
+            .and_then(|config| config.replace("per_connection_buffer_limit_bytes: 1048576", &limit))
             .and_then(|config| config.replace("allow_on_headers_stop_iteration: false", &hold))
             .unwrap();
         let options = envoy::Options { binary: envoy::binary(None).unwrap(), concurrency: 1 };
