@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use super::body::{Kind, chat};
 use super::line::Line;
 use super::load::{Blocks, latency, throughput};
-use super::stats::{median, quantile};
+use super::native::us_per_kb;
+use super::stats::{Samples, median, quantile};
 use crate::client::Call;
 use crate::envoy::{Config, Envoy, Options};
 use crate::upstream::Upstream;
@@ -24,7 +25,7 @@ const HOSTILE: usize = 3;
 const CONNECTIONS: usize = 16;
 const PATH: &str = "/v1/chat/completions";
 /// Judged like any other, but never blocked: else the provider's part of the way would be missing from the time.
-const NEVER_BLOCKS: &str = "mode: enforce\n                              policy: {conversation: {min_user_turns: 1000000}}";
+const NEVER_BLOCKS: &str = "mode: enforce\n                              policy: {conversation: {min_user_turns: 1000}}";
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,8 @@ pub struct Effort {
     pub blocks: usize,
     /// Time of a throughput measurement.
     pub time: Duration,
+    /// How native code is timed, to compare with.
+    pub native: Samples,
 }
 
 /// Measures all variants in turn, on one worker thread each.
@@ -68,6 +71,8 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
         let per_kb = (large[at] - small[at]) / 60.0;
         let what = format!("Envoy's V8, {}: added from 4 KB to 64 KB", kind.name());
         lines.push(Line::new(what, per_kb, "us/KB").at_most(kind.budget_us_per_kb()));
+        let native = us_per_kb(kind, 65536, effort.native)?;
+        lines.push(Line::new(format!("the same against native, {}", kind.name()), per_kb / native, "times").at_most(2.0));
     }
     Ok(lines)
 }

@@ -24,20 +24,28 @@ pub fn judge() -> anyhow::Result<Judge<'static>> {
 /// # Errors
 /// When a body gets another verdict than it should.
 pub fn measure(samples: Samples) -> anyhow::Result<Vec<Line>> {
-    let judge = judge()?;
     let mut lines = Vec::new();
     for kind in Kind::ALL {
         for (bytes, size) in SIZES {
-            let body = chat(kind, bytes);
-            let verdict = judge.judge(body.as_bytes(), Hint::default()).verdict.name();
-            ensure!(verdict == kind.verdict(), "the {size} {} body got {verdict}, not {}", kind.name(), kind.verdict());
-            let seconds = time_of(samples, || {
-                std::hint::black_box(judge.judge(std::hint::black_box(body.as_bytes()), Hint::default()));
-            });
-            lines.push(Line::new(format!("native, {size}, {}", kind.name()), per_kb(seconds, bytes), "us/KB"));
+            lines.push(Line::new(format!("native, {size}, {}", kind.name()), us_per_kb(kind, bytes, samples)?, "us/KB"));
         }
     }
     Ok(lines)
+}
+
+/// Microseconds a KB for one kind and size of body.
+///
+/// # Errors
+/// When the body gets another verdict than it should.
+pub fn us_per_kb(kind: Kind, bytes: usize, samples: Samples) -> anyhow::Result<f64> {
+    let judge = judge()?;
+    let body = chat(kind, bytes);
+    let verdict = judge.judge(body.as_bytes(), Hint::default()).verdict.name();
+    ensure!(verdict == kind.verdict(), "the {} body of {bytes} bytes got {verdict}, not {}", kind.name(), kind.verdict());
+    let seconds = time_of(samples, || {
+        std::hint::black_box(judge.judge(std::hint::black_box(body.as_bytes()), Hint::default()));
+    });
+    Ok(per_kb(seconds, bytes))
 }
 
 /// Seconds for `bytes` bytes as microseconds a KB.

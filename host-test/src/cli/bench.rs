@@ -33,15 +33,16 @@ impl Args {
     /// When the plugin or Envoy cannot be started, or an answer is not as it should be.
     pub fn run(&self) -> anyhow::Result<ExitCode> {
         let ms = Duration::from_millis;
-        let (samples, effort) = if self.quick {
-            (Samples { count: 3, time: ms(2) }, Effort { rounds: 1, blocks: 3, time: ms(50) })
+        let (native, rounds, blocks, time) = if self.quick {
+            (Samples { count: 3, time: ms(2) }, 1, 3, ms(50))
         } else {
-            (Samples { count: 11, time: ms(20) }, Effort { rounds: 5, blocks: 100, time: ms(500) })
+            (Samples { count: 11, time: ms(20) }, 5, 100, ms(500))
         };
+        let effort = Effort { rounds, blocks, time, native };
         eprintln!("native ...");
-        let mut lines = bench::native(samples)?;
+        let mut lines = bench::native(native)?;
         eprintln!("wasm ...");
-        lines.extend(bench::wasm(&self.wasm, samples)?);
+        lines.extend(bench::wasm(&self.wasm, native)?);
         if self.envoy.is_some() || std::env::var_os(BINARY_VARIABLE).is_some() {
             eprintln!("Envoy ...");
             let binary = envoy::binary(self.envoy.as_deref())?;

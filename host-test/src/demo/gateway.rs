@@ -9,8 +9,8 @@ use crate::client::{Answer, Call, Connection, Protocol};
 use crate::envoy::{Config, Envoy, Options};
 use crate::upstream::Upstream;
 
-/// Pairs of requests that the time added is the median of.
-const PAIRS: usize = 15;
+/// Requests with and without the plugin for each median.
+const PAIRS: usize = 41;
 
 /// Envoy with and without the plugin, before the same provider.
 #[derive(Debug)]

@@ -117,3 +117,46 @@ fn json(yaml: &Yaml) -> anyhow::Result<Value> {
         Yaml::Alias(_) | Yaml::BadValue => anyhow::bail!("the plugin configuration is missing or holds an alias"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use floodmark_plugin::config::{Mode, parse};
+
+    use super::*;
+
+    fn shipped(name: &str) -> Config {
+        Config::shipped(name, Path::new("/opt/floodmark.wasm"), ([127, 0, 0, 1], 4321).into()).unwrap()
+    }
+
+    #[test]
+    fn the_plugin_accepts_what_the_shipped_configs_hold() {
+        for (name, mode) in [("enforce", Mode::Enforce), ("monitor", Mode::Monitor)] {
+            let settings = parse(shipped(name).plugin_json().unwrap().as_bytes()).unwrap().defaults.settings.clone();
+            assert_eq!((settings.mode, settings.max_body_bytes, settings.hold_headers), (mode, 1_000_000, false), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_ports_and_module_are_replaced() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy-config/enforce.yaml");
+        let (file, config) = (std::fs::read_to_string(path).unwrap(), shipped("enforce"));
+        let changed: Vec<&str> = file.lines().zip(config.text().lines()).filter(|(a, b)| a != b).map(|(_, b)| b.trim()).collect();
+        let lines = [
+            "socket_address: {address: 127.0.0.1, port_value: 0}",
+            "socket_address: {address: 127.0.0.1, port_value: 0}",
+            "local: {filename: \"/opt/floodmark.wasm\"}",
+            "socket_address: {address: 127.0.0.1, port_value: 4321}",
+        ];
+        assert_eq!(changed, lines);
+        assert_eq!(file.lines().count(), config.text().lines().count());
+    }
+
+    #[test]
+    fn an_edit_that_does_not_apply_is_an_error() {
+        let error = shipped("monitor").replace("hold_headers: false", "hold_headers: true").unwrap_err();
+        assert!(error.to_string().contains("not 0 times"), "{error}");
+        let plain = shipped("enforce").without_filter().unwrap();
+        assert!(!plain.text().contains("wasm.v3.Wasm") && plain.text().contains("router.v3.Router"));
+        assert!(plain.without_filter().is_err());
+    }
+}

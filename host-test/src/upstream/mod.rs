@@ -59,3 +59,54 @@ impl Drop for Upstream {
         self.accepting.abort();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::client::{Call, Protocol};
+
+    #[tokio::test]
+    async fn what_a_client_sends_is_in_the_journal() {
+        let upstream = Upstream::start().await.unwrap();
+        for (protocol, version) in [(Protocol::Http1, "HTTP/1.1"), (Protocol::Http2, "HTTP/2.0")] {
+            let id = format!("{protocol:?}");
+            let call = Call::post("/v1/chat/completions?x=1", r#"{"model":"m"}"#).over(protocol).id(&id).header(REPLY_HEADER, "x-a=b");
+            let answer = call.cut(&[1, 4], Duration::ZERO).trailer("x-sum", "7").send(upstream.address()).await.unwrap();
+            assert_eq!((answer.status, answer.header("x-a")), (200, Some("b")));
+            assert_eq!(answer.json().unwrap()["model"], "m");
+            let received = upstream.journal().received(&id);
+            assert_eq!(received.len(), 1);
+            let Received { method, path, version: spoken, body, trailers, ending, .. } = &received[0];
+            assert_eq!((method.as_str(), path.as_str(), spoken.as_str()), ("POST", "/v1/chat/completions?x=1", version));
+            assert_eq!((&body[..], ending), (&br#"{"model":"m"}"#[..], &Ending::Clean));
+            assert_eq!(trailers, &[("x-sum".to_owned(), b"7".to_vec())]);
+            assert_eq!(received[0].header("content-type").as_deref(), Some("application/json"));
+        }
+        assert_eq!(upstream.journal().open(), 0);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_body_that_breaks_off_shows_as_reset() {
+        let upstream = Upstream::start().await.unwrap();
+        let mut socket = std::net::TcpStream::connect(upstream.address()).unwrap();
+        write!(socket, "POST / HTTP/1.1\r\nhost: x\r\nx-test-id: broken\r\ncontent-length: 10\r\n\r\nabc").unwrap();
+        let seen = |wanted: Ending| {
+            let journal = upstream.journal().clone();
+            async move {
+                let started = Instant::now();
+                while journal.received("broken").first().is_none_or(|r| r.ending != wanted || r.body != b"abc") {
+                    assert!(started.elapsed() < Duration::from_secs(30), "never {wanted:?}: {:?}", journal.received("broken"));
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+        };
+        seen(Ending::Open).await;
+        assert_eq!(upstream.journal().open(), 1);
+        drop(socket);
+        seen(Ending::Reset).await;
+        assert_eq!(upstream.journal().open(), 0);
+    }
+}
