@@ -48,7 +48,7 @@ pub struct Policy {
     /// The verdict on AI traffic over `max_body_bytes`.
     pub oversize: Unread,
     /// The verdict on AI traffic that readers would disagree about: no JSON, no UTF-8, duplicate keys, an unknown content-encoding and
-    /// so on (every issue of effect `refuse`).
+    /// so on (every issue of effect `refuse`). With `flag`, what stands behind the place where a body stops being JSON passes unscanned.
     pub unparsed: Unread,
 }
 

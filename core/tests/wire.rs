@@ -72,3 +72,31 @@ fn every_case_reads_as_it_says() {
         assert_eq!(read(&case.bytes(), case.hint()), case.expect, "{}: {}", path.display(), case.note);
     }
 }
+
+/// More messages than are told apart: the body is refused, and the rest is scanned all the same.
+#[test]
+fn messages_beyond_the_cap_are_read_together() {
+    let cap = floodmark_core::limits::MAX_EVENTS;
+    let message = r#"{"role":"user","content":"x"}"#;
+    let body = format!(r#"{{"messages":[{}{{"role":"user","content":"late"}},"later"]}}"#, format!("{message},").repeat(cap));
+    let read = read(body.as_bytes(), None);
+    assert_eq!(read["issues"], json!(["too_many_events"]));
+    let events = read["events"].as_array().expect("events");
+    assert_eq!(events.len(), cap + 1);
+    assert_eq!(events[cap], json!({"message": cap, "channel": "user", "text": "role\u{1f}user\u{1f}content\u{1f}late\u{1f}later"}));
+}
+
+/// The same for the results inside one message.
+#[test]
+fn results_beyond_the_cap_are_read_together() {
+    let cap = floodmark_core::limits::MAX_EVENTS;
+    let result = r#"{"type":"tool_result","content":"r"}"#;
+    let body =
+        format!(r#"{{"messages":[{{"role":"user","content":[{}{{"type":"text","text":"end"}}]}}]}}"#, format!("{result},").repeat(cap + 1));
+    let read = read(body.as_bytes(), None);
+    assert_eq!(read["issues"], json!(["too_many_events"]));
+    let events = read["events"].as_array().expect("events");
+    // The message itself is one of those told apart.
+    assert_eq!(events.len(), cap);
+    assert_eq!(events[cap - 1], json!({"message": 0, "channel": "user", "text": "end\u{1f}r\u{1f}r"}));
+}

@@ -3,6 +3,8 @@
 //! The keys of both formats are known at once, since a body may carry either's keys on the other's path and servers differ in what they
 //! ignore. Keys may come in any order, so texts are gathered in a [`Draft`] until the role and the types are known.
 
+mod calls;
+
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -148,11 +150,24 @@ impl<'b> Chat<'b> {
             Token::Open(Nest::Array) => (),
             token => return self.message(0, token),
         }
+        let mut rest = Joined::default();
+        let read = self.messages(&mut rest);
+        if !rest.is_blank() {
+            let first = u32::try_from(MAX_EVENTS).ok();
+            self.events.push(rest.into_event(first, Channel::User));
+        }
+        read
+    }
+
+    /// The messages of a list. Those beyond the cap go into `rest` together, so that they are scanned all the same where the policy lets such
+    /// a body pass.
+    fn messages(&mut self, rest: &mut Joined<'b>) -> Option<()> {
         for index in 0.. {
             match self.reader.next()? {
                 Token::Close => break,
                 token if self.tell_apart() => self.message(index, token)?,
-                Token::Open(_) => self.reader.each_string_of_nest(|_, _| ())?,
+                Token::Open(_) => self.reader.each_string_of_nest(|text, issues| rest.record(text.decode(issues)))?,
+                Token::Text(text) => rest.record(text.decode(&mut self.reader.issues)),
                 _ => (),
             }
         }
@@ -169,6 +184,8 @@ impl<'b> Chat<'b> {
         };
         let channel = role.as_deref().and_then(channel).unwrap_or_else(|| {
             self.reader.note(IssueKind::UnknownRole);
+            // Some prompt templates print whatever stands there.
+            role.take().into_iter().for_each(|role| draft.own.record(role));
             Channel::User
         });
         draft.into_events(index, channel, &mut self.events);
@@ -322,90 +339,6 @@ impl<'b> Chat<'b> {
         }
         Some(())
     }
-
-    fn calls(&mut self, draft: &mut Draft<'b>) -> Option<()> {
-        match self.reader.next()? {
-            Token::Open(Nest::Array) => (),
-            first => return self.call_from(first, draft),
-        }
-        loop {
-            match self.reader.next()? {
-                Token::Close => return Some(()),
-                first => self.call_from(first, draft)?,
-            }
-        }
-    }
-
-    fn call(&mut self, draft: &mut Draft<'b>) -> Option<()> {
-        let first = self.reader.next()?;
-        self.call_from(first, draft)
-    }
-
-    /// A tool call: its name and its arguments, wherever they stand in it.
-    fn call_from(&mut self, first: Token<'b>, draft: &mut Draft<'b>) -> Option<()> {
-        let mut call = Joined::default();
-        let read = match first {
-            Token::Open(Nest::Object) => self.call_members(&mut call),
-            Token::Open(Nest::Array) => self.reader.each_string_of_nest(|text, issues| call.record(text.decode(issues))),
-            Token::Text(text) => {
-                call.record(text.decode(&mut self.reader.issues));
-                Some(())
-            }
-            _ => Some(()),
-        };
-        if !call.is_blank() {
-            if self.tell_apart() {
-                draft.calls.push(call);
-            } else {
-                draft.own.merge_as_record(call);
-            }
-        }
-        read
-    }
-
-    /// The members of a call, and of the object in it that holds its name and arguments.
-    fn call_members(&mut self, call: &mut Joined<'b>) -> Option<()> {
-        let mut depth = 1;
-        while depth > 0 {
-            let key = match self.reader.next()? {
-                Token::Key(key) => key,
-                _ => {
-                    depth -= 1;
-                    continue;
-                }
-            };
-            match self.known(key, holds) {
-                Some(Holds::Arguments) => self.arguments(call)?,
-                Some(Holds::Opaque | Holds::Type) => opaque(&mut self.reader, call)?,
-                Some(Holds::Call) => match self.reader.next()? {
-                    Token::Open(Nest::Object) => depth += 1,
-                    Token::Open(Nest::Array) => {
-                        self.reader.each_string_of_nest(|text, issues| call.record(text.decode(issues)))?;
-                    }
-                    Token::Text(text) => call.record(text.decode(&mut self.reader.issues)),
-                    _ => (),
-                },
-                _ => self.reader.each_string(|text, issues| call.record(text.decode(issues)))?,
-            }
-        }
-        Some(())
-    }
-
-    /// A call's arguments as records: the strings of an object, or of the object that a string spells, or that string.
-    fn arguments(&mut self, into: &mut Joined<'b>) -> Option<()> {
-        match self.reader.next()? {
-            Token::Text(text) => {
-                let spelled = text.decode(&mut self.reader.issues);
-                match strings_spelled(&spelled) {
-                    Some(strings) => strings.into_iter().for_each(|string| into.record(Cow::Owned(string))),
-                    None => into.record(spelled),
-                }
-            }
-            Token::Open(_) => self.reader.each_string_of_nest(|text, issues| into.record(text.decode(issues)))?,
-            _ => (),
-        }
-        Some(())
-    }
 }
 
 /// Reads an identifier, which is not scanned if it looks like one.
@@ -420,12 +353,4 @@ fn opaque<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
 /// What stands at a key of a document's source.
 fn source_holds(key: &str) -> Option<Holds> {
     if key == "data" { Some(Holds::Media) } else { holds(key) }
-}
-
-/// The strings of the JSON object that `text` spells; `None` when it spells none, or one with anything odd in it.
-fn strings_spelled(text: &str) -> Option<Vec<String>> {
-    let mut reader = Reader::new(text, 0, Issues::default());
-    let mut strings = Vec::new();
-    reader.each_string(|text, issues| strings.push(text.decode(issues).into_owned()))?;
-    (reader.next() == Some(Token::End) && reader.issues.as_slice().is_empty()).then_some(strings)
 }
