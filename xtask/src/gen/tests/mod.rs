@@ -72,9 +72,8 @@ fn a_match_begins_at_a_word_and_not_inside_one() {
         + &rule("stem", "whole_words = false", "disregard", "disregarding");
     let compiled = Compiled::new(vec![rules::parse("sample", &file).expect("a good file")]).expect("small");
     verify::lines(&compiled).expect("its lines hold");
-    let spans = |text: &str| -> Vec<(usize, usize)> {
-        compiled.with_set(|set| set.scan(text).iter().map(|&hit| set.span(text, hit)).collect())
-    };
+    let spans =
+        |text: &str| -> Vec<(usize, usize)> { compiled.with_set(|set| set.scan(text).iter().map(|&hit| set.span(text, hit)).collect()) };
     // The search for the start looks at 6, 3 and 1: only what stands before "pen" says that it is no start.
     assert_eq!(spans("open the gate"), [(0, 13)]);
     assert_eq!(spans("now pen the gate"), [(4, 16)]);
