@@ -89,7 +89,7 @@ impl Step {
     fn run(self, sh: &Sh) -> Result<String> {
         match self {
             Self::Setup => set_up(sh),
-            Self::Fmt => sh.run(sh::cargo().args(["fmt", "--all", "--check"])).map(|()| String::new()),
+            Self::Fmt => sh.run(sh::cargo().args(["fmt", "--all", "--check", "--", "--color", "never"])).map(|()| String::new()),
             Self::Gen => r#gen::run(true).map(|()| String::new()),
             Self::Clippy => {
                 let mut cargo = sh::cargo();
