@@ -54,7 +54,8 @@ fn similar(one: &[u64], other: &[u64]) -> bool {
             core::cmp::Ordering::Greater => drop(right.next()),
             core::cmp::Ordering::Equal => {
                 both += 1;
-                (left.next(), right.next());
+                left.next();
+                right.next();
             }
         }
     }

@@ -28,7 +28,7 @@ pub fn read<'b>(body: &'b Body<'_>, hint: Option<Format>) -> Document<'b> {
     let mut chat = Chat { reader, events: Vec::new(), told_apart: 0, messages: false, system: false };
     let finished = chat.document();
     if finished.is_some() {
-        chat.reader.next();
+        chat.reader.token();
     }
     let format = match (chat.messages, hint) {
         (false, _) => Format::Unknown,
@@ -76,7 +76,7 @@ struct Chat<'b> {
 
 impl<'b> Chat<'b> {
     fn document(&mut self) -> Option<()> {
-        match self.reader.next()? {
+        match self.reader.token()? {
             Token::Open(Nest::Object) => (),
             Token::Open(Nest::Array) => {
                 return self.other(|reader, joined| reader.each_string_of_nest(|text, issues| joined.record(text.decode(issues))));
@@ -88,7 +88,7 @@ impl<'b> Chat<'b> {
             }
             _ => return Some(()),
         }
-        while let Token::Key(key) = self.reader.next()? {
+        while let Token::Key(key) = self.reader.token()? {
             match self.known(key, |key| TOP_LEVEL.iter().copied().find(|known| *known == key)) {
                 Some("messages") => {
                     self.messages = true;
@@ -146,7 +146,7 @@ impl<'b> Chat<'b> {
     }
 
     fn message_list(&mut self) -> Option<()> {
-        match self.reader.next()? {
+        match self.reader.token()? {
             Token::Open(Nest::Array) => (),
             token => return self.message(0, token),
         }
@@ -163,7 +163,7 @@ impl<'b> Chat<'b> {
     /// a body pass.
     fn messages(&mut self, rest: &mut Joined<'b>) -> Option<()> {
         for index in 0.. {
-            match self.reader.next()? {
+            match self.reader.token()? {
                 Token::Close => break,
                 token if self.tell_apart() => self.message(index, token)?,
                 Token::Open(_) => self.reader.each_string_of_nest(|text, issues| rest.record(text.decode(issues)))?,
@@ -193,7 +193,7 @@ impl<'b> Chat<'b> {
     }
 
     fn message_members(&mut self, draft: &mut Draft<'b>, role: &mut Option<Cow<'b, str>>) -> Option<()> {
-        while let Token::Key(key) = self.reader.next()? {
+        while let Token::Key(key) = self.reader.token()? {
             match self.known(key, holds) {
                 Some(Holds::Role) => *role = self.string()?,
                 holds => self.member(holds, draft, 0)?,
@@ -204,7 +204,7 @@ impl<'b> Chat<'b> {
 
     /// A string value; `None` inside when it is something else, which is read over.
     fn string(&mut self) -> Option<Option<Cow<'b, str>>> {
-        match self.reader.next()? {
+        match self.reader.token()? {
             Token::Text(text) => return Some(Some(text.decode(&mut self.reader.issues))),
             Token::Open(_) => self.reader.each_string_of_nest(|_, _| ())?,
             _ => (),
@@ -238,7 +238,7 @@ impl<'b> Chat<'b> {
 
     /// Text, a part, or a list of them.
     fn content(&mut self, draft: &mut Draft<'b>, level: usize) -> Option<()> {
-        let first = self.reader.next()?;
+        let first = self.reader.token()?;
         self.content_from(first, draft, level)
     }
 
@@ -247,7 +247,7 @@ impl<'b> Chat<'b> {
             Token::Text(text) => draft.own.part(text.decode(&mut self.reader.issues)),
             Token::Open(Nest::Object) => self.part(draft, level)?,
             Token::Open(Nest::Array) => loop {
-                match self.reader.next()? {
+                match self.reader.token()? {
                     Token::Close => break,
                     Token::Text(text) => draft.own.part(text.decode(&mut self.reader.issues)),
                     Token::Open(Nest::Object) => self.part(draft, level)?,
@@ -288,7 +288,7 @@ impl<'b> Chat<'b> {
     }
 
     fn part_members(&mut self, part: &mut Draft<'b>, kind: &mut Option<Cow<'b, str>>, level: usize) -> Option<()> {
-        while let Token::Key(key) = self.reader.next()? {
+        while let Token::Key(key) = self.reader.token()? {
             match self.known(key, holds) {
                 Some(Holds::Type) => *kind = self.string()?,
                 holds => self.member(holds, part, level + 1)?,
@@ -299,7 +299,7 @@ impl<'b> Chat<'b> {
 
     /// A document's source: an address, or an object of its type and its content, in any order.
     fn source(&mut self, draft: &mut Draft<'b>, level: usize) -> Option<()> {
-        match self.reader.next()? {
+        match self.reader.token()? {
             Token::Open(Nest::Object) => (),
             first => return self.content_from(first, draft, level),
         }
@@ -323,7 +323,7 @@ impl<'b> Chat<'b> {
         draft: &mut Draft<'b>,
         level: usize,
     ) -> Option<()> {
-        while let Token::Key(key) = self.reader.next()? {
+        while let Token::Key(key) = self.reader.token()? {
             let slot = match self.known(key, source_holds) {
                 Some(Holds::Type) => &mut *kind,
                 Some(Holds::Media) => &mut *data,
@@ -332,7 +332,7 @@ impl<'b> Chat<'b> {
                     continue;
                 }
             };
-            match self.reader.next()? {
+            match self.reader.token()? {
                 Token::Text(text) => *slot = Some(text),
                 first => self.content_from(first, draft, level + 1)?,
             }

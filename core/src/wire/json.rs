@@ -80,7 +80,7 @@ impl<'b> Reader<'b> {
     }
 
     /// The next token; `None` once the reader has stopped at an error, which it noted as an issue.
-    pub fn next(&mut self) -> Option<Token<'b>> {
+    pub fn token(&mut self) -> Option<Token<'b>> {
         self.skip_white_space();
         match (self.expect, self.peek()) {
             (Expect::Stopped, _) => None,
@@ -123,7 +123,7 @@ impl<'b> Reader<'b> {
 
     fn each_string_to(&mut self, mut depth: usize, mut found: impl FnMut(Text<'b>, &mut Issues)) -> Option<()> {
         loop {
-            match self.next()? {
+            match self.token()? {
                 Token::Open(_) => depth += 1,
                 Token::Close => depth = depth.saturating_sub(1),
                 Token::Key(text) => {

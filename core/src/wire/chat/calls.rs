@@ -12,12 +12,12 @@ use crate::wire::json::{Nest, Reader, Token};
 impl<'b> Chat<'b> {
     /// A list of tool calls, or one.
     pub(super) fn calls(&mut self, draft: &mut Draft<'b>) -> Option<()> {
-        match self.reader.next()? {
+        match self.reader.token()? {
             Token::Open(Nest::Array) => (),
             first => return self.call_from(first, draft),
         }
         loop {
-            match self.reader.next()? {
+            match self.reader.token()? {
                 Token::Close => return Some(()),
                 first => self.call_from(first, draft)?,
             }
@@ -26,7 +26,7 @@ impl<'b> Chat<'b> {
 
     /// A tool call.
     pub(super) fn call(&mut self, draft: &mut Draft<'b>) -> Option<()> {
-        let first = self.reader.next()?;
+        let first = self.reader.token()?;
         self.call_from(first, draft)
     }
 
@@ -56,7 +56,7 @@ impl<'b> Chat<'b> {
     fn call_members(&mut self, call: &mut Joined<'b>) -> Option<()> {
         let mut depth = 1;
         while depth > 0 {
-            let key = match self.reader.next()? {
+            let key = match self.reader.token()? {
                 Token::Key(key) => key,
                 _ => {
                     depth -= 1;
@@ -66,7 +66,7 @@ impl<'b> Chat<'b> {
             match self.known(key, holds) {
                 Some(Holds::Arguments) => self.arguments(call)?,
                 Some(Holds::Opaque | Holds::Type) => opaque(&mut self.reader, call)?,
-                Some(Holds::Call) => match self.reader.next()? {
+                Some(Holds::Call) => match self.reader.token()? {
                     Token::Open(Nest::Object) => depth += 1,
                     Token::Open(Nest::Array) => {
                         self.reader.each_string_of_nest(|text, issues| call.record(text.decode(issues)))?;
@@ -82,7 +82,7 @@ impl<'b> Chat<'b> {
 
     /// A call's arguments as records: the strings of an object, or of the object that a string spells, or that string.
     pub(super) fn arguments(&mut self, into: &mut Joined<'b>) -> Option<()> {
-        match self.reader.next()? {
+        match self.reader.token()? {
             Token::Text(text) => {
                 let spelled = text.decode(&mut self.reader.issues);
                 match strings_spelled(&spelled) {
@@ -102,5 +102,5 @@ fn strings_spelled(text: &str) -> Option<Vec<String>> {
     let mut reader = Reader::new(text, 0, Issues::default());
     let mut strings = Vec::new();
     reader.each_string(|text, issues| strings.push(text.decode(issues).into_owned()))?;
-    (reader.next() == Some(Token::End) && reader.issues.as_slice().is_empty()).then_some(strings)
+    (reader.token() == Some(Token::End) && reader.issues.as_slice().is_empty()).then_some(strings)
 }

@@ -15,7 +15,7 @@ fn read(text: &str) -> (Vec<String>, Vec<(&'static str, usize)>) {
     let mut strings = Vec::new();
     let read = reader.each_string(|text, issues| strings.push(text.decode(issues).into_owned()));
     if read.is_some() {
-        assert_eq!(reader.next().is_some(), reader.expect != Expect::Stopped);
+        assert_eq!(reader.token().is_some(), reader.expect != Expect::Stopped);
     }
     (strings, reader.issues.as_slice().iter().map(|issue| (issue.kind.name(), issue.at)).collect())
 }
@@ -89,10 +89,10 @@ fn depth_is_bounded() {
 #[test]
 fn a_skipped_value_leaves_the_reader_behind_it() {
     let mut reader = Reader::new(r#"{"a":{"x":[1,"]}"]},"b":2}"#, 0, Issues::default());
-    assert_eq!(reader.next(), Some(Token::Open(Nest::Object)));
-    assert!(matches!(reader.next(), Some(Token::Key(key)) if key.raw == "a"));
+    assert_eq!(reader.token(), Some(Token::Open(Nest::Object)));
+    assert!(matches!(reader.token(), Some(Token::Key(key)) if key.raw == "a"));
     reader.skip_value();
-    assert!(matches!(reader.next(), Some(Token::Key(key)) if key.raw == "b"));
+    assert!(matches!(reader.token(), Some(Token::Key(key)) if key.raw == "b"));
 }
 
 /// Any JSON value as serde_json prints it.
