@@ -62,7 +62,7 @@ impl Match {
 /// `*.example.com` matches what ends in `.example.com`; anything else matches itself. A port is left out, but not an IPv6 address's colons.
 fn host_matches(pattern: &str, host: &str) -> bool {
     let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) && !(name.contains(':') && !name.ends_with(']')) => name,
+        Some((name, port)) if (!name.contains(':') || name.ends_with(']')) && port.bytes().all(|digit| digit.is_ascii_digit()) => name,
         _ => host,
     };
     let name = name.trim_end_matches('.').to_ascii_lowercase();
