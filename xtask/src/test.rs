@@ -36,6 +36,9 @@ pub enum Step {
     Demo,
 }
 
+/// How the note of a step that ran tests ends.
+const ALL_PASSED: &str = " passed, 0 failed";
+
 /// Every step but the demonstration, or only one; stops at the first failure.
 pub fn test(only: Option<Step>) -> Result<()> {
     match only {
@@ -55,6 +58,7 @@ fn all() -> impl Iterator<Item = Step> {
 
 fn run(steps: &[Step]) -> Result<()> {
     let start = Instant::now();
+    let mut passed = 0;
     for step in steps {
         let name = name(*step);
         // On a terminal the name is there while the step runs.
@@ -67,7 +71,10 @@ fn run(steps: &[Step]) -> Result<()> {
         let seconds = begun.elapsed().as_secs_f64();
         let clear = if std::io::stdout().is_terminal() { "\r" } else { "" };
         match result {
-            Ok(note) => println!("{clear}{name:<8} ok     {seconds:>7.1} s  {note}"),
+            Ok(note) => {
+                println!("{clear}{name:<8} ok     {seconds:>7.1} s  {note}");
+                passed += note.strip_suffix(ALL_PASSED).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+            }
             Err(error) => {
                 println!("{clear}{name:<8} FAILED {seconds:>7.1} s");
                 bail!("{error:#}\n\nrun this step again: cargo xtask test --only {name}");
@@ -76,6 +83,10 @@ fn run(steps: &[Step]) -> Result<()> {
     }
     if steps.len() > 1 {
         println!("{:<8} ok     {:>7.1} s  {} steps", "all", start.elapsed().as_secs_f64(), steps.len());
+    }
+    if passed > 0 {
+        // For whoever reads only the end: the one form that every reader of test runners knows.
+        println!("{passed}{ALL_PASSED}");
     }
     Ok(())
 }
@@ -129,7 +140,7 @@ fn rust_tests(sh: &Sh) -> Result<String> {
     let (passed, ignored) = count(&String::from_utf8_lossy(&std::fs::read(log)?));
     ensure!(passed > 0, "no test ran");
     ensure!(ignored == 0, "{ignored} tests are marked to be ignored: mend or remove them");
-    Ok(format!("{passed} tests"))
+    Ok(format!("{passed}{ALL_PASSED}"))
 }
 
 /// Passed and ignored tests of all the "test result" lines in cargo's output.

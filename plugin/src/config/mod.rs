@@ -46,7 +46,8 @@ pub struct Settings {
     pub paths: Vec<AiPath>,
     /// What to do with requests on all other paths.
     pub other_paths: OtherPaths,
-    /// Largest body that is read, in bytes, 1 to 16777216. Keep it below the gateway's own buffer limit, which answers 413 by itself.
+    /// Largest body that is read, in bytes, 1 to 16777216. The gateway answers 413 by itself over its own limit for held bodies; in Envoy keep the route's
+    /// `request_body_buffer_limit` above the sum of this and `per_connection_buffer_limit_bytes`.
     pub max_body_bytes: u32,
     /// Keep the request's headers back until the body is judged, so that the upstream sees nothing of a blocked request. Needs
     /// `allow_on_headers_stop_iteration: true` in Envoy's own plugin config: without it every request with a body hangs. Mode enforce only.
