@@ -1,8 +1,28 @@
 //! The one unkeyed hash, for places where a collision harms nobody but its maker. It is never used to look something up.
 
+/// 64-bit FNV-1a, byte by byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fnv1a(u64);
+
+impl Fnv1a {
+    /// The hash of nothing.
+    pub const EMPTY: Self = Fnv1a(0xcbf2_9ce4_8422_2325);
+
+    /// The hash with one byte more.
+    #[must_use]
+    pub const fn with(self, byte: u8) -> Self {
+        Fnv1a((self.0 ^ byte as u64).wrapping_mul(0x0100_0000_01b3))
+    }
+
+    /// The hash's value.
+    pub const fn value(self) -> u64 {
+        self.0
+    }
+}
+
 /// 64-bit FNV-1a of the text's bytes.
 pub fn fnv1a(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(Fnv1a::EMPTY, Fnv1a::with).value()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::hash::fnv1a;
+use crate::hash::Fnv1a;
 use crate::limits::{RESAMPLING_MIN_PAIRS, RESAMPLING_MIN_TOKENS};
 
 /// Follows user messages in order. Consecutive messages of at least twenty tokens whose sets of word trigrams have a Jaccard index above one
@@ -33,12 +33,27 @@ impl Resampling {
 /// Distinct hashes of the text's word trigrams, ascending; empty for a text with too few tokens. Not keyed: whoever makes two of their own
 /// messages collide only makes them look alike.
 fn trigrams(folded: &str) -> Vec<u64> {
-    let tokens: Vec<u64> = folded.split(' ').filter(|token| !token.is_empty()).map(|token| mix(fnv1a(token))).collect();
-    if tokens.len() < RESAMPLING_MIN_TOKENS {
+    let mut tokens = 0usize;
+    let (mut first, mut second) = (0, 0);
+    let mut trigrams = Vec::with_capacity(folded.len() / 6);
+    let mut token = Fnv1a::EMPTY;
+    // One space more ends the last token.
+    for byte in folded.bytes().chain([b' ']) {
+        if byte != b' ' {
+            token = token.with(byte);
+        } else if token != Fnv1a::EMPTY {
+            let third = mix(token.value());
+            token = Fnv1a::EMPTY;
+            tokens += 1;
+            if tokens > 2 {
+                trigrams.push(mix(mix(first).wrapping_add(second) ^ third));
+            }
+            (first, second) = (second, third);
+        }
+    }
+    if tokens < RESAMPLING_MIN_TOKENS {
         return Vec::new();
     }
-    let hash = |words: &[u64]| words.iter().fold(0, |hash, &word| mix(hash ^ word));
-    let mut trigrams: Vec<u64> = tokens.windows(3).map(hash).collect();
     trigrams.sort_unstable();
     trigrams.dedup();
     trigrams
