@@ -196,6 +196,9 @@ impl Filter {
         match core::mem::replace(&mut self.state, State::Idle) {
             State::Idle if self.replied => Flow::Pause,
             State::Idle => Flow::Continue,
+            // A body of no bytes came after all: there is nothing that anyone could read.
+            State::Holding { buffered_bytes: 0, .. } => self.pass(host, Passed::NoBody),
+            State::Copying { copy, .. } if copy.is_empty() => self.pass(host, Passed::NoBody),
             State::Holding { reading, buffered_bytes } => match host.request_body(0, buffered_bytes) {
                 Ok(body) if body.len() == buffered_bytes => self.judge(host, &reading, &body),
                 _ => self.missing(host, &reading),

@@ -301,6 +301,19 @@ fn off_and_the_kill_switch_read_nothing() {
 }
 
 #[test]
+fn an_empty_body_is_no_body() {
+    for settings in [ENFORCE, MONITOR] {
+        for trailers in [true, false] {
+            let host = Memory::default();
+            let mut filter = Filter::new(shared(&host, settings));
+            let outcome = send(&host, &mut filter, post("/chat/completions", &[]), &[b""], trailers);
+            assert_eq!((outcome.last, host.counted("floodmark_passed_why=no_body")), (Flow::Continue, 1), "{settings} {trailers}");
+            assert!(host.state.borrow().is_empty());
+        }
+    }
+}
+
+#[test]
 fn held_headers_pause_only_what_is_read() {
     let settings = r#"{"mode":"enforce","hold_headers":true}"#;
     let host = Memory::default();
