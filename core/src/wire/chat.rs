@@ -79,7 +79,7 @@ impl<'b> Chat<'b> {
         match self.reader.token()? {
             Token::Open(Nest::Object) => (),
             Token::Open(Nest::Array) => {
-                return self.other(|reader, joined| reader.each_string_of_nest(|text, issues| joined.record(text.decode(issues))));
+                return self.other(walk_nest);
             }
             Token::Text(text) => {
                 let text = text.decode(&mut self.reader.issues);
@@ -99,7 +99,7 @@ impl<'b> Chat<'b> {
                     self.system()?;
                 }
                 Some(_) => self.other(opaque)?,
-                None => self.other(|reader, joined| reader.each_string(|text, issues| joined.record(text.decode(issues))))?,
+                None => self.other(walk)?,
             }
         }
         Some(())
@@ -166,7 +166,7 @@ impl<'b> Chat<'b> {
             match self.reader.token()? {
                 Token::Close => break,
                 token if self.tell_apart() => self.message(index, token)?,
-                Token::Open(_) => self.reader.each_string_of_nest(|text, issues| rest.record(text.decode(issues)))?,
+                Token::Open(_) => walk_nest(&mut self.reader, rest)?,
                 Token::Text(text) => rest.record(text.decode(&mut self.reader.issues)),
                 _ => (),
             }
@@ -222,7 +222,7 @@ impl<'b> Chat<'b> {
             Some(Holds::Arguments) => self.arguments(&mut draft.own),
             Some(Holds::Media) => self.media(&mut draft.own),
             Some(Holds::Opaque) => opaque(&mut self.reader, &mut draft.own),
-            _ => self.reader.each_string(|text, issues| draft.own.record(text.decode(issues))),
+            _ => walk(&mut self.reader, &mut draft.own),
         }
     }
 
@@ -339,6 +339,16 @@ impl<'b> Chat<'b> {
         }
         Some(())
     }
+}
+
+/// Reads a value of which only the strings are known to be strings: each is a record.
+fn walk<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
+    reader.each_string(|text, issues| into.record(text.decode(issues)))
+}
+
+/// The same for the rest of a nest that is open.
+fn walk_nest<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
+    reader.each_string_of_nest(|text, issues| into.record(text.decode(issues)))
 }
 
 /// Reads an identifier, which is not scanned if it looks like one.

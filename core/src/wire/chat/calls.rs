@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Chat, holds, opaque};
+use super::{Chat, holds, opaque, walk, walk_nest};
 use crate::wire::draft::{Draft, Holds, Joined};
 use crate::wire::issue::Issues;
 use crate::wire::json::{Nest, Reader, Token};
@@ -35,7 +35,7 @@ impl<'b> Chat<'b> {
         let mut call = Joined::default();
         let read = match first {
             Token::Open(Nest::Object) => self.call_members(&mut call),
-            Token::Open(Nest::Array) => self.reader.each_string_of_nest(|text, issues| call.record(text.decode(issues))),
+            Token::Open(Nest::Array) => walk_nest(&mut self.reader, &mut call),
             Token::Text(text) => {
                 call.record(text.decode(&mut self.reader.issues));
                 Some(())
@@ -68,13 +68,11 @@ impl<'b> Chat<'b> {
                 Some(Holds::Opaque | Holds::Type) => opaque(&mut self.reader, call)?,
                 Some(Holds::Call) => match self.reader.token()? {
                     Token::Open(Nest::Object) => depth += 1,
-                    Token::Open(Nest::Array) => {
-                        self.reader.each_string_of_nest(|text, issues| call.record(text.decode(issues)))?;
-                    }
+                    Token::Open(Nest::Array) => walk_nest(&mut self.reader, call)?,
                     Token::Text(text) => call.record(text.decode(&mut self.reader.issues)),
                     _ => (),
                 },
-                _ => self.reader.each_string(|text, issues| call.record(text.decode(issues)))?,
+                _ => walk(&mut self.reader, call)?,
             }
         }
         Some(())
@@ -90,7 +88,7 @@ impl<'b> Chat<'b> {
                     None => into.record(spelled),
                 }
             }
-            Token::Open(_) => self.reader.each_string_of_nest(|text, issues| into.record(text.decode(issues)))?,
+            Token::Open(_) => walk_nest(&mut self.reader, into)?,
             _ => (),
         }
         Some(())
