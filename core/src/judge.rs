@@ -73,8 +73,11 @@ impl<'t> Judge<'t> {
         if let Some(issue) = hint.issue {
             body.issues.push(issue, 0);
         }
-        let document = wire::read(&body, hint.format);
+        let mut document = wire::read(&body, hint.format);
         let mut scanned = Scanner { set: self.set, weights: &self.weights }.scan(&document);
+        if scanned.undecoded {
+            document.issues.push(IssueKind::EncodedSpans, 0);
+        }
         let resampling = scanned.resampling.is_some();
         let score = conversation::score(&scanned.turns, resampling, &self.weights, &self.params);
         let by_resampling = scanned.resampling.filter(|_| score.resampling).map(|turn| Reason {

@@ -30,3 +30,17 @@ pub const MIN_TAU: f64 = 0.01;
 pub const MAX_MIN_USER_TURNS: u32 = 1000;
 /// Allowance for rounding when a score is compared with the threshold (DESIGN.md 7).
 pub const SCORE_TOLERANCE: f64 = 1e-9;
+/// Most encoded spans of one text that are decoded (DESIGN.md 6); more is an issue that flags.
+pub const MAX_ENCODED_SPANS: usize = 16;
+/// Most bytes of text that one text's encoded spans decode to (DESIGN.md 6); more is an issue that flags.
+pub const MAX_DECODED_BYTES: usize = 8 * 1024;
+/// Fewest bytes of decoded text that are looked at: no pattern is shorter.
+pub const MIN_DECODED_BYTES: usize = 8;
+/// Most steps that the search for one phrase takes at one place; [`crate::score::phrase`]. No rule needs a tenth of it on honest text.
+pub const MAX_PHRASE_STEPS: usize = 4096;
+/// Longest word that a gap between a phrase's pieces passes over, in bytes.
+pub const MAX_GAP_WORD_BYTES: usize = 48;
+/// How far around a phrase's letters the characters are looked for that must stand among their separators, in bytes.
+pub const SEPARATORS_AROUND: usize = 32;
+/// How far a sentence is read in each direction from a phrase in it, in bytes.
+pub const MAX_SENTENCE_BYTES: usize = 400;

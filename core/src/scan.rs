@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use crate::conversation::{Resampling, Turn};
 use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
 use crate::reason::Reason;
-use crate::score::{CategorySet, Hit};
-use crate::text::{Folded, Glued, View};
+use crate::score::CategorySet;
+use crate::text::{Decoded, Folded, View, decode};
 use crate::wire::{Channel, Document, Event};
 
 /// What the scan of a document's events gave.
@@ -22,6 +22,17 @@ pub(crate) struct Scanned<'t> {
     /// At most [`MAX_REASONS`] of each kind.
     pub turn_reasons: Vec<Reason<'t>>,
     pub other_reasons: Vec<Reason<'t>>,
+    /// Whether some text holds more in encodings than is decoded.
+    pub undecoded: bool,
+}
+
+/// A pattern that an event holds.
+struct EventHit {
+    event: usize,
+    pattern: u16,
+    view: View,
+    /// Bytes of the event's text.
+    span: (usize, usize),
 }
 
 /// Scans for a set's patterns; a category of weight 0 is switched off.
@@ -34,27 +45,24 @@ impl<'t> Scanner<'_, 't> {
     /// Looks at every event. Text outside the turns is scanned too, but gives reasons only.
     pub fn scan(&self, document: &Document<'_>) -> Scanned<'t> {
         let mut scanned = Scanned::default();
+        let folds = &self.set.folds;
+        let mut decoded: Vec<(usize, Decoded)> = Vec::new();
+        for (number, event) in document.events.iter().enumerate() {
+            scanned.undecoded |= !decode(&event.text, |found| decoded.push((number, found)));
+        }
+        let view = |text| Folded::ascii(text).unwrap_or_else(|| Folded::new(text, folds));
+        let mut views: Vec<Folded<'_>> = document.events.iter().map(|event| view(&event.text)).collect();
+        views.extend(decoded.iter().map(|(_, decoded)| view(decoded.as_str())));
+        let hits = self.hits(document, &decoded, &views);
+        let mut hits = hits.as_slice();
         let mut resampling = may_resample(document).then(Resampling::default);
-        for event in &document.events {
-            let folded = Folded::new(&event.text);
-            let found = self.event(event, &folded, &mut scanned);
-            if !event.channel.is_turn() {
-                continue;
-            }
-            let user = event.channel == Channel::User;
-            let categories = found.iter().fold(0, |bits, &pattern| bits | self.set.category_bit(pattern));
-            scanned.turns.push(Turn { user, categories });
-            scanned.turn_messages.push(event.message.unwrap_or_default());
-            // Of equals `max_by` takes the last, so the order is turned.
-            let weightiest = found.into_iter().rev().max_by(|one, other| self.weight(*one).total_cmp(&self.weight(*other)));
-            scanned.turn_patterns.push(weightiest);
-            if let (true, Some(resampling)) = (user, &mut resampling) {
+        for (number, event) in document.events.iter().enumerate() {
+            let (own, rest) = hits.split_at_checked(hits.partition_point(|hit| hit.event <= number)).unwrap_or_default();
+            hits = rest;
+            self.event(event, own, &mut scanned);
+            if let (Channel::User, Some(resampling)) = (event.channel, &mut resampling) {
                 // Records are not the message's words: random metadata must not make repeated messages look different.
-                if event.records_at < event.text.len() {
-                    resampling.push(Folded::new(event.parts()).as_str());
-                } else {
-                    resampling.push(folded.as_str());
-                }
+                resampling.push(Folded::new(event.parts(), folds).as_str());
                 if resampling.seen() && scanned.resampling.is_none() {
                     scanned.resampling = event.message;
                 }
@@ -63,34 +71,49 @@ impl<'t> Scanner<'_, 't> {
         scanned
     }
 
-    /// The patterns that one event holds in any view, each once. The first views' reasons come first.
-    fn event(&self, event: &Event<'_>, folded: &Folded, scanned: &mut Scanned<'t>) -> Vec<u16> {
-        let reasons = if event.channel.is_turn() { &mut scanned.turn_reasons } else { &mut scanned.other_reasons };
-        let mut found = Vec::new();
-        let mut take = |hits: &[Hit], view, span: &dyn Fn(Hit) -> (usize, usize)| {
-            for &hit in hits {
-                if self.weight(hit.pattern) > 0.0 && !found.contains(&hit.pattern) {
-                    found.push(hit.pattern);
-                    if reasons.len() < MAX_REASONS {
-                        reasons.extend(self.reason(event, hit.pattern, view, span(hit)));
-                    }
-                }
-            }
-        };
-        let span = |hit| {
-            let (start, end) = self.set.span(folded.as_str(), hit);
-            folded.span(&event.text, start, end)
-        };
-        take(&self.set.scan(folded.as_str()), View::Folded, &span);
-        if let Some(glued) = Glued::new(event.parts(), &event.joints) {
-            let folded = Folded::new(glued.as_str());
-            let span = |hit| {
-                let (start, end) = self.set.span(folded.as_str(), hit);
-                glued.span(folded.span(glued.as_str(), start, end))
+    /// What the events hold in any view, event by event and each pattern once, first what stands there undisguised.
+    fn hits(&self, document: &Document<'_>, decoded: &[(usize, Decoded)], views: &[Folded<'_>]) -> Vec<EventHit> {
+        let mut hits: Vec<EventHit> = Vec::new();
+        let wanted = |pattern| self.weight(pattern) > 0.0;
+        self.set.scan(views, wanted, |number, hit| {
+            let Some(folded) = views.get(number) else { return };
+            let (event, view, span) = match number.checked_sub(document.events.len()).and_then(|at| decoded.get(at)) {
+                None => (number, hit.view, None),
+                Some((event, decoded)) => (*event, View::Decoded, Some(decoded)),
             };
-            take(&self.set.scan(folded.as_str()), View::Glued, &span);
+            let Some(original) = document.events.get(event).map(|event| &event.text) else { return };
+            let span = match span {
+                None => folded.span(original, hit.start, hit.end),
+                Some(decoded) => decoded.span(original, folded.span(decoded.as_str(), hit.start, hit.end)),
+            };
+            hits.push(EventHit { event, pattern: hit.pattern, view, span });
+        });
+        // Stable, so what was decoded stays behind what was not.
+        hits.sort_by_key(|hit| hit.event);
+        hits
+    }
+
+    /// Takes what one event holds.
+    fn event(&self, event: &Event<'_>, hits: &[EventHit], scanned: &mut Scanned<'t>) {
+        let turn = event.channel.is_turn();
+        let reasons = if turn { &mut scanned.turn_reasons } else { &mut scanned.other_reasons };
+        let mut found: Vec<u16> = Vec::new();
+        for hit in hits {
+            if found.contains(&hit.pattern) {
+                continue;
+            }
+            found.push(hit.pattern);
+            if reasons.len() < MAX_REASONS {
+                reasons.extend(self.reason(event, hit));
+            }
         }
-        found
+        if turn {
+            let categories = found.iter().fold(0, |bits, &pattern| bits | self.set.category_bit(pattern));
+            scanned.turns.push(Turn { user: event.channel == Channel::User, categories });
+            scanned.turn_messages.push(event.message.unwrap_or_default());
+            // Of equals `max_by` takes the last, so the order is turned.
+            scanned.turn_patterns.push(found.into_iter().rev().max_by(|one, other| self.weight(*one).total_cmp(&self.weight(*other))));
+        }
     }
 
     fn weight(&self, pattern: u16) -> f64 {
@@ -98,16 +121,16 @@ impl<'t> Scanner<'_, 't> {
         category.and_then(|category| self.weights.get(category)).copied().unwrap_or_default()
     }
 
-    fn reason(&self, event: &Event<'_>, pattern: u16, view: View, span: (usize, usize)) -> Option<Reason<'t>> {
-        let pattern = self.set.patterns.get(usize::from(pattern))?;
+    fn reason(&self, event: &Event<'_>, hit: &EventHit) -> Option<Reason<'t>> {
+        let pattern = self.set.patterns.get(usize::from(hit.pattern))?;
         let category = self.set.categories.get(usize::from(pattern.category))?;
         Some(Reason {
             rule: pattern.id,
             category: Some(category.name),
             channel: Some(event.channel),
             turn: event.message,
-            span: Some(span),
-            view: Some(view),
+            span: Some(hit.span),
+            view: Some(hit.view),
         })
     }
 }

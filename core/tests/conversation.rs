@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use floodmark_core::conversation::{self, Params, Resampling, Turn};
-use floodmark_core::text::Folded;
+use floodmark_core::text::{FoldTable, Folded};
 use serde_json::Value;
 
 const CATEGORIES: [&str; 4] = ["instruction_seeding", "role_confusion", "deferred_authority", "escalation_probing"];
@@ -26,7 +26,7 @@ fn check(case: &Value, weights: &[f64], params: &Params) {
             let categories = turn["categories"].as_array().expect("categories").iter().fold(0, |bits, category| bits | 1 << hit(category));
             let user = turn["role"] == "user";
             if user {
-                resampling.push(Folded::new(turn["text"].as_str().unwrap_or_default()).as_str());
+                resampling.push(Folded::new(turn["text"].as_str().unwrap_or_default(), &FoldTable::EMPTY).as_str());
             }
             Turn { user, categories }
         })

@@ -1,8 +1,12 @@
-//! Category hits: which patterns of a set occur in a folded text, and which categories they belong to.
+//! Category hits: which patterns of a set occur in the views of texts, and which categories they belong to.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
-use super::automaton::Automaton;
+use super::grams::Grams;
+use super::phrase::Reader;
+use super::{lanes, mention};
+use crate::text::{FoldTable, Folded, View};
 
 /// A category of attack phrases (DESIGN.md 7; the four of arXiv 2602.11247 are the default set).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,50 +24,77 @@ pub struct PatternInfo<'t> {
     pub id: &'t str,
     /// Index of its category in [`CategorySet::categories`].
     pub category: u8,
-    /// Longest text it can match, in bytes of the folded view.
-    pub longest_bytes: u16,
+    /// The whole phrase, for [`Reader`].
+    pub program: &'t [u8],
 }
 
-/// Categories, their patterns and the automaton that finds them. Filled by `floodmark-tables`; tests use tiny ones.
+/// Categories, their patterns and what finds them. Filled by `floodmark-tables`; tests use tiny ones.
 #[derive(Clone, Copy, Debug)]
 pub struct CategorySet<'t> {
     /// At most [`crate::limits::MAX_CATEGORIES`].
     pub categories: &'t [CategoryInfo<'t>],
-    /// In the order of the automaton's pattern numbers.
+    /// In the order of the grams' pattern numbers.
     pub patterns: &'t [PatternInfo<'t>],
-    /// Runs over folded text ([`crate::text::Folded`]).
-    pub automaton: Automaton<'t>,
+    /// Finds where the patterns' last letters end.
+    pub grams: Grams<'t>,
+    /// What characters outside ASCII become before patterns are looked for.
+    pub folds: FoldTable<'t>,
     /// First 16 hex digits of the blake3 hash of the tables; logged at VM start.
     pub fingerprint: &'t str,
 }
 
-/// The first place where a pattern matched, as byte offsets into the scanned (folded) text.
+/// The first place where a pattern stands in a view, as byte offsets into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
     /// Index into [`CategorySet::patterns`].
     pub pattern: u16,
-    /// Offset behind the match's last byte.
+    /// Offset of the first letter.
+    pub start: usize,
+    /// Offset behind the last letter.
     pub end: usize,
+    /// How it is spelt: [`View::Folded`] or [`View::Squashed`].
+    pub view: View,
 }
 
 impl CategorySet<'_> {
-    /// Finds the patterns that occur in `folded`, each once, in order of their first end. Linear in the text.
-    pub fn scan(&self, folded: &str) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = Vec::new();
-        self.automaton.scan(folded.as_bytes(), |end, patterns| {
-            for &pattern in patterns {
-                if hits.iter().all(|hit| hit.pattern != pattern) {
-                    hits.push(Hit { pattern, end });
+    /// Calls `found(view, hit)` for each pattern that `wanted` asks for and each of `views` that holds it, view by view, in order of the hits' ends. A phrase
+    /// that its own sentence plainly quotes or describes is no hit. Linear in the texts.
+    pub fn scan(&self, views: &[Folded<'_>], wanted: impl Fn(u16) -> bool, mut found: impl FnMut(usize, Hit)) {
+        let mut seen = vec![false; self.patterns.len()];
+        let mut reader: Option<(usize, Reader<'_>)> = None;
+        lanes::scan(&self.grams, views.iter().map(|view| view.as_str().as_bytes()), |candidate| {
+            let Some(view) = views.get(candidate.text) else { return };
+            let reader = match &mut reader {
+                Some((text, reader)) if *text == candidate.text => reader,
+                other => {
+                    seen.fill(false);
+                    &mut other.insert((candidate.text, Reader::new(view))).1
                 }
+            };
+            for &pattern in self.grams.patterns_at(candidate.window) {
+                let (Some(seen), Some(info)) = (seen.get_mut(usize::from(pattern)), self.patterns.get(usize::from(pattern))) else {
+                    continue;
+                };
+                if *seen || !wanted(pattern) {
+                    continue;
+                }
+                let Some(phrase) = reader.find(info.program, candidate.end) else { continue };
+                let hit = Hit { pattern, start: phrase.start, end: candidate.end, view: phrase.view };
+                if hit.view == View::Folded && mention::is_mention(view.as_str().as_bytes(), hit.start, hit.end) {
+                    continue;
+                }
+                *seen = true;
+                found(candidate.text, hit);
             }
         });
-        hits
     }
 
-    /// Byte range of `hit` in the text that was scanned.
-    pub fn span(&self, folded: &str, hit: Hit) -> (usize, usize) {
-        let longest = self.patterns.get(usize::from(hit.pattern)).map_or(0, |pattern| usize::from(pattern.longest_bytes));
-        (self.automaton.latest_start(folded.as_bytes(), hit.pattern, hit.end, longest), hit.end)
+    /// The patterns that one text holds in plain or folded spelling, for tests and tools.
+    pub fn scan_text(&self, text: &str) -> Vec<Hit> {
+        let view = [Folded::ascii(text).unwrap_or_else(|| Folded::new(text, &self.folds))];
+        let mut hits = Vec::new();
+        self.scan(&view, |_| true, |_, hit| hits.push(hit));
+        hits
     }
 
     /// The bit of a pattern's category in a mask of categories.

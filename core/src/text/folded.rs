@@ -1,53 +1,56 @@
-//! The folded view: letters in one case, white space runs as one space.
+//! The folded view: what a reader sees of a text, in plain letters where there are any.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::fold_table::{Fold, FoldTable};
+use super::offsets::Offsets;
+
 /// A text in folded form with the way back to the original's byte offsets.
 ///
-/// Letters are mapped to upper and then to lower case with the mappings of Unicode (so that the Kelvin sign, the long s and the final
-/// sigma fold like their plain letters); every run of white space (property White_Space) becomes one U+0020.
+/// NFKC and lower case for each character; accents and other marks on Latin letters are dropped; characters that show nothing
+/// (Default_Ignorable_Code_Point) are dropped; letters of other scripts that look like Latin ones become those in words that mix scripts; every
+/// run of white space, and of punctuation and symbols outside ASCII, becomes one U+0020. What folds to ASCII is ASCII.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folded {
-    text: String,
-    /// (offset in the view, offset in the original): between two entries both advance together.
-    steps: Vec<(u32, u32)>,
+pub struct Folded<'e> {
+    text: Cow<'e, str>,
+    offsets: Offsets,
+    /// Offsets in the view at which characters that show nothing were dropped, ascending.
+    dropped: Vec<u32>,
 }
 
-impl Folded {
-    /// Folds `original`. Linear; the view is at most three times as long.
-    pub fn new(original: &str) -> Self {
-        let mut folded = Folded { text: String::with_capacity(original.len()), steps: Vec::new() };
-        let mut after_space = false;
-        let mut rest = original;
+impl<'e> Folded<'e> {
+    /// An ASCII text as its own view: the scanner reads letters in any case and any run of separators. `None` for other texts.
+    pub fn ascii(original: &'e str) -> Option<Self> {
+        let plain = Folded { text: Cow::Borrowed(original), ..Folded::default() };
+        original.is_ascii().then_some(plain)
+    }
+
+    /// Folds `original`. Linear; the view is at most six times as long.
+    pub fn new(original: &str, table: &FoldTable<'_>) -> Folded<'static> {
+        let mut folder = Folder {
+            table,
+            original,
+            out: String::with_capacity(original.len()),
+            offsets: Offsets::default(),
+            dropped: Vec::new(),
+            word_start: 0,
+            word: (0, false),
+        };
         let mut at = 0;
-        while !rest.is_empty() {
-            let plain = plain_length(rest.as_bytes(), after_space);
-            if let (1.., Some((run, tail))) = (plain, rest.split_at_checked(plain)) {
-                folded.mark(at);
-                let from = folded.text.len();
-                folded.text.push_str(run);
-                if let Some(copied) = folded.text.get_mut(from..) {
-                    copied.make_ascii_lowercase();
-                }
-                (rest, at, after_space) = (tail, at + plain, run.ends_with(' '));
+        while let Some(rest) = original.get(at..).filter(|rest| !rest.is_empty()) {
+            let plain = plain_length(rest.as_bytes(), folder.after_space());
+            if let (1.., Some(run)) = (plain, rest.get(..plain)) {
+                folder.plain(at, run);
+                at += plain;
                 continue;
             }
-            let mut chars = rest.chars();
-            let Some(letter) = chars.next() else { break };
-            if !letter.is_whitespace() {
-                folded.mark(at);
-                folded.text.extend(letter.to_uppercase().flat_map(char::to_lowercase));
-                after_space = false;
-            } else if !after_space {
-                folded.mark(at);
-                folded.text.push(' ');
-                after_space = true;
-            }
+            let Some(letter) = rest.chars().next() else { break };
+            folder.letter(at, letter);
             at += letter.len_utf8();
-            rest = chars.as_str();
         }
-        folded
+        Folded { text: Cow::Owned(folder.out), offsets: folder.offsets, dropped: folder.dropped }
     }
 
     /// The folded text.
@@ -55,25 +58,109 @@ impl Folded {
         &self.text
     }
 
+    /// Whether something that shows nothing stood at byte `offset` of the view.
+    pub fn dropped_at(&self, offset: usize) -> bool {
+        u32::try_from(offset).is_ok_and(|offset| self.dropped.binary_search(&offset).is_ok())
+    }
+
     /// The byte range of `original` that the view's bytes `start..end` come from, widened to whole characters.
     pub fn span(&self, original: &str, start: usize, end: usize) -> (usize, usize) {
-        let start = original.floor_char_boundary(self.original_offset(start));
-        (start, original.ceil_char_boundary(self.original_offset(end)).max(start))
+        let start = original.floor_char_boundary(self.offsets.original(start));
+        (start, original.ceil_char_boundary(self.offsets.original(end)).max(start))
+    }
+}
+
+struct Folder<'f> {
+    table: &'f FoldTable<'f>,
+    original: &'f str,
+    out: String,
+    offsets: Offsets,
+    dropped: Vec<u32>,
+    /// Offset in the original at which the word begins that is being read.
+    word_start: usize,
+    /// Look-alikes before this offset of the original fold to Latin letters, or do not: the word that they stand in was looked at.
+    word: (usize, bool),
+}
+
+impl Folder<'_> {
+    fn after_space(&self) -> bool {
+        self.out.ends_with(' ')
     }
 
-    /// Where byte `offset` of the view comes from. Inside a letter that folded to several it may point into a character.
-    fn original_offset(&self, offset: usize) -> usize {
-        let bound = bounded(offset);
-        let next = self.steps.partition_point(|&(view, _)| view <= bound);
-        next.checked_sub(1).and_then(|at| self.steps.get(at)).map_or(0, |&step| follow(step, bound))
-    }
-
-    /// Notes that the next byte of the view comes from byte `original` of the original, unless the last step already says so.
-    fn mark(&mut self, original: usize) {
-        let (view, original) = (bounded(self.text.len()), bounded(original));
-        if self.steps.last().is_none_or(|&step| follow(step, view) != original as usize) {
-            self.steps.push((view, original));
+    /// ASCII that needs no more than lower case.
+    fn plain(&mut self, at: usize, run: &str) {
+        self.offsets.mark(self.out.len(), at);
+        let from = self.out.len();
+        self.out.push_str(run);
+        if let Some(copied) = self.out.get_mut(from..) {
+            copied.make_ascii_lowercase();
         }
+        if let Some(border) = run.bytes().rposition(|byte| !byte.is_ascii_alphanumeric()) {
+            self.word_start = at + border + 1;
+        }
+    }
+
+    fn letter(&mut self, at: usize, letter: char) {
+        let fold = if letter.is_ascii() {
+            if letter.is_ascii_whitespace() || letter == '\u{b}' { Fold::Separator } else { Fold::Keep }
+        } else {
+            self.table.fold(letter)
+        };
+        if fold == Fold::Separator {
+            self.word_start = at + letter.len_utf8();
+        }
+        let mut buffer = [0; 4];
+        let text = match fold {
+            Fold::Separator if self.after_space() => return,
+            Fold::Separator => " ",
+            Fold::Remove => return self.drop(),
+            Fold::Mark if self.out.bytes().next_back().is_none_or(|byte| byte.is_ascii()) => return,
+            Fold::Keep | Fold::Mark => letter.encode_utf8(&mut buffer),
+            Fold::Text(text) => text,
+            Fold::Lookalike(latin, other) => {
+                if self.word_is_latin(at) {
+                    latin
+                } else {
+                    other
+                }
+            }
+        };
+        self.offsets.mark(self.out.len(), at);
+        self.out.push_str(text);
+    }
+
+    fn drop(&mut self) {
+        let here = u32::try_from(self.out.len()).unwrap_or(u32::MAX);
+        if self.dropped.last() != Some(&here) {
+            self.dropped.push(here);
+        }
+    }
+
+    /// Whether the look-alike at `at` stands in a word with Latin letters, or in one that has nothing but look-alikes. Every word is looked at once.
+    fn word_is_latin(&mut self, at: usize) -> bool {
+        if at < self.word.0 {
+            return self.word.1;
+        }
+        let (mut latin, mut other) = (false, false);
+        let mut end = self.word_start;
+        for letter in self.original.get(self.word_start..).unwrap_or_default().chars() {
+            if letter.is_ascii() {
+                if !letter.is_ascii_alphanumeric() {
+                    break;
+                }
+                latin = true;
+            } else {
+                match self.table.fold(letter) {
+                    Fold::Separator => break,
+                    Fold::Text(text) if text.is_ascii() => latin = true,
+                    Fold::Keep | Fold::Text(_) => other = true,
+                    Fold::Remove | Fold::Mark | Fold::Lookalike(..) => {}
+                }
+            }
+            end += letter.len_utf8();
+        }
+        self.word = (end, latin || !other);
+        self.word.1
     }
 }
 
@@ -114,33 +201,9 @@ fn plain_word(word: u64, after_space: bool) -> Option<bool> {
     (printable == HIGH && doubled == 0).then_some(spaces >> 63 == 1)
 }
 
-/// Where a view offset leads, counted on from the step before it.
-fn follow((view, original): (u32, u32), offset: u32) -> usize {
-    original.saturating_add(offset.saturating_sub(view)) as usize
-}
-
-/// Texts are far shorter than 4 GiB ([`crate::limits`]); a longer one would lose its spans, not its hits.
-fn bounded(offset: usize) -> u32 {
-    u32::try_from(offset).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
-
-    fn fold(text: &str) -> String {
-        Folded::new(text).as_str().to_string()
-    }
-
-    #[test]
-    fn case_and_white_space_fold() {
-        assert_eq!(fold("Ignore\u{a0} \t\nALL\u{2028}Rules"), "ignore all rules");
-        assert_eq!(fold("  x  "), " x ");
-        assert_eq!(fold(""), "");
-        assert_eq!(fold("\u{212a}\u{17f}\u{3a3}\u{3c2}\u{c4}\u{df}"), "ks\u{3c3}\u{3c3}\u{e4}ss");
-        assert_eq!(fold("nul\0stays\u{1f}"), "nul\0stays\u{1f}");
-    }
 
     proptest::proptest! {
         /// Eight at a time or one by one: the bytes around the borders of what is plain, at every place in a word.
@@ -158,42 +221,5 @@ mod tests {
             }
             proptest::prop_assert_eq!(plain_length(text.as_bytes(), after_space), expected);
         }
-
-        /// The definition, letter by letter.
-        #[test]
-        fn folding_is_what_the_definition_says(text in "[ a\tB\u{a0}\u{df}\u{3a3}\u{130}\u{200b}\\PC]{0,40}") {
-            let mut expected = String::new();
-            for letter in text.chars() {
-                if !letter.is_whitespace() {
-                    expected.extend(letter.to_uppercase().flat_map(char::to_lowercase));
-                } else if !expected.ends_with(' ') {
-                    expected.push(' ');
-                }
-            }
-            let folded = Folded::new(&text);
-            proptest::prop_assert_eq!(folded.as_str(), expected.as_str());
-            // Whatever is asked, the answer is a range of whole characters.
-            for start in 0..=expected.len() {
-                let (from, to) = folded.span(&text, start, (start + 3).min(expected.len()));
-                proptest::prop_assert!(text.get(from..to).is_some());
-            }
-        }
-    }
-
-    #[test]
-    fn offsets_lead_back_to_the_original() {
-        let original = "A  \u{c4}\u{df}\u{a0}\u{a0}Bc";
-        let folded = Folded::new(original);
-        assert_eq!(folded.as_str(), "a \u{e4}ss bc");
-        let span = |needle: &str| {
-            let start = folded.as_str().find(needle).expect("in the view");
-            let (start, end) = folded.span(original, start, start + needle.len());
-            &original[start..end]
-        };
-        assert_eq!(span("a"), "A");
-        assert_eq!(span("a \u{e4}"), "A  \u{c4}");
-        assert_eq!(span("\u{e4}ss"), "\u{c4}\u{df}");
-        assert_eq!(span("s "), "\u{df}\u{a0}\u{a0}");
-        assert_eq!(span("bc"), "Bc");
     }
 }

@@ -1,18 +1,23 @@
 //! Views of a text: the forms in which patterns look for it, each with a map back to the original.
 
+pub mod decoded;
+pub mod fold_table;
 pub mod folded;
-pub mod glued;
+pub mod offsets;
 
+pub use decoded::{Decoded, decode};
+pub use fold_table::{Fold, FoldTable};
 pub use folded::Folded;
-pub use glued::Glued;
 
 /// A view, as reasons name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// [`Folded`].
+    /// [`Folded`], with words apart and letters together as they are usually written.
     Folded,
-    /// [`Glued`], then folded.
-    Glued,
+    /// Only the letters and digits of [`Folded`]: words run together, or letters were set apart.
+    Squashed,
+    /// [`Decoded`], then folded or squashed.
+    Decoded,
 }
 
 impl View {
@@ -20,7 +25,8 @@ impl View {
     pub const fn name(self) -> &'static str {
         match self {
             View::Folded => "folded",
-            View::Glued => "glued",
+            View::Squashed => "squashed",
+            View::Decoded => "decoded",
         }
     }
 }

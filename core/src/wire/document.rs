@@ -42,6 +42,9 @@ impl Channel {
     }
 }
 
+/// Stands between records of an event's text. No pattern is found across it ([`crate::score::letters::BORDER`]).
+pub const RECORD_BORDER: char = crate::score::letters::BORDER as char;
+
 /// One text at one position: a message's text, a tool's result, a tool call's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event<'b> {
@@ -51,8 +54,6 @@ pub struct Event<'b> {
     pub channel: Channel,
     /// The text's parts joined by line feeds, then its records set apart by U+001F, which no pattern matches.
     pub text: Cow<'b, str>,
-    /// Offsets of the line feeds that join parts: a reader may join them by something else, or by nothing.
-    pub joints: Vec<usize>,
     /// Where the records begin, that is strings which are no message text but which a model may be shown; the text's length without any.
     pub records_at: usize,
 }
@@ -61,7 +62,7 @@ impl<'b> Event<'b> {
     /// An event of one text.
     pub(super) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
         let records_at = text.len();
-        Event { message, channel, text, joints: Vec::new(), records_at }
+        Event { message, channel, text, records_at }
     }
 
     /// The message's own text, without records.

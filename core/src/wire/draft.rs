@@ -4,10 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::document::{Channel, Event};
-
-/// Stands between records. It is no white space, so folding keeps it, and no pattern holds it.
-const RECORD_BORDER: char = '\u{1f}';
+use super::document::{Channel, Event, RECORD_BORDER};
 
 /// What the value of a key holds, in a message or a part of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,16 +35,12 @@ pub(super) enum Holds {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joined<'b> {
     parts: Option<Cow<'b, str>>,
-    joints: Vec<usize>,
     records: Option<Cow<'b, str>>,
 }
 
 impl<'b> Joined<'b> {
     /// Adds a text part: models read adjacent parts as one text, so a pattern may lie across them.
     pub fn part(&mut self, text: Cow<'b, str>) {
-        if let Some(before) = &self.parts {
-            self.joints.push(before.len());
-        }
         append(&mut self.parts, text, '\n');
     }
 
@@ -60,9 +53,7 @@ impl<'b> Joined<'b> {
     /// Adds parts to parts and records to records.
     pub fn merge(&mut self, other: Joined<'b>) {
         if let Some(parts) = other.parts {
-            let shift = self.parts.as_ref().map_or(0, |before| before.len() + 1);
             self.part(parts);
-            self.joints.extend(other.joints.into_iter().map(|joint| joint + shift));
         }
         if let Some(records) = other.records {
             self.record(records);
@@ -87,12 +78,12 @@ impl<'b> Joined<'b> {
     }
 
     pub fn into_event(self, message: Option<u32>, channel: Channel) -> Event<'b> {
-        let Joined { parts: mut text, joints, records } = self;
+        let Joined { parts: mut text, records } = self;
         let own_bytes = text.as_ref().map_or(0, |text| text.len());
         if let Some(records) = records {
             append(&mut text, records, RECORD_BORDER);
         }
-        Event { message, channel, text: text.unwrap_or_default(), joints, records_at: own_bytes }
+        Event { message, channel, text: text.unwrap_or_default(), records_at: own_bytes }
     }
 }
 

@@ -86,6 +86,8 @@ issues! {
     TooManyEvents = "too_many_events", Refuse;
     /// A `\u` escape names half of a surrogate pair; it was read as U+FFFD.
     LoneSurrogate = "lone_surrogate", Flag;
+    /// A text holds more base64, hex or hidden characters than is decoded; what is beyond was scanned as it stands.
+    EncodedSpans = "encoded_spans", Flag;
     /// A message has no role or one that its format does not know; it was read as a user's.
     UnknownRole = "unknown_role", Note;
     /// The body starts with a byte order mark, which was skipped.

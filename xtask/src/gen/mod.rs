@@ -1,8 +1,11 @@
 //! `cargo xtask gen`: turns the hand-edited rules into static tables and expands the oracle cases with the rules' own lines.
 
-mod automaton;
+mod compiled;
 mod config_doc;
 mod emit;
+mod folds;
+mod grams;
+mod program;
 mod rules;
 mod subset;
 mod vectors;
@@ -18,10 +21,12 @@ use anyhow::{Context as _, Result, bail};
 
 /// Where the rules lie, one file a category.
 const RULES: &str = "rules/categories";
+/// What folding does beyond Unicode's data.
+const FOLDS: &str = "rules/folds.toml";
 /// The oracle cases, a verbatim copy of the independent ones.
 const VECTORS: &str = "testdata/vectors/conversation.json";
-/// Most bytes that all pattern automata together may take in the module's data section (performance.md).
-const AUTOMATA_BUDGET_BYTES: usize = 200_000;
+/// Most bytes that the patterns' grams and programs may take in the module's data section (performance.md, automata).
+const PATTERNS_BUDGET_BYTES: usize = 200_000;
 
 /// A generated file.
 struct Output {
@@ -59,16 +64,25 @@ pub fn run(check: bool) -> Result<()> {
 
 /// All generated files, made from the sources under `root`.
 fn outputs(root: &Path) -> Result<Vec<Output>> {
-    let compiled = automaton::Compiled::new(rules::read_all(&root.join(RULES))?)?;
+    let compiled = compiled(root)?;
     verify::lines(&compiled)?;
-    let tool = emit::locked_version(&read(&root.join("Cargo.lock"))?, "regex-automata")?;
+    let lock = read(&root.join("Cargo.lock"))?;
+    let tools = ["unicode-normalization", "unicode-security", "regex-syntax"];
+    let tools = tools.map(|package| emit::locked_version(&lock, package).map(|version| format!("{package} {version}")));
+    let tools = tools.into_iter().collect::<Result<Vec<_>>>()?.join(", ");
     let cases = read(&root.join(VECTORS))?;
     Ok(vec![
-        Output { path: "tables/src/generated/categories.rs", text: emit::source(&compiled, &tool) },
+        Output { path: "tables/src/generated/categories.rs", text: emit::categories(&compiled) },
+        Output { path: "tables/src/generated/folds.rs", text: emit::folds(&compiled, &tools) },
         Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
         Output { path: "testdata/conversations/paper.jsonl", text: vectors::expand(&cases, &compiled)? },
         Output { path: "docs/config.md", text: config_doc::page()? },
     ])
+}
+
+/// The rules under `root`, compiled.
+fn compiled(root: &Path) -> Result<compiled::Compiled> {
+    compiled::Compiled::new(rules::read_all(&root.join(RULES))?, folds::Folds::new(&read(&root.join(FOLDS))?)?)
 }
 
 fn root() -> PathBuf {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use floodmark_core::limits::MAX_CATEGORIES;
 use serde::Deserialize;
 
-use super::subset::{self, Shape};
+use super::subset::{self, Phrase};
 
 /// One category: what stands in its file.
 #[derive(Debug)]
@@ -27,9 +27,10 @@ pub struct Pattern {
     /// The rule id, `category.short_id`.
     pub id: String,
     /// As written, in the syntax of [`subset`].
+    #[cfg(test)]
     pub pattern: String,
-    /// Length and borders.
-    pub shape: Shape,
+    /// The same, read.
+    pub phrase: Phrase,
     /// Lines that it must hit.
     pub must_match: Vec<String>,
     /// Lines that no pattern of its category may hit.
@@ -50,15 +51,9 @@ struct FileForm {
 struct PatternForm {
     id: String,
     pattern: String,
-    #[serde(default = "yes")]
-    whole_words: bool,
     reason: String,
     must_match: Vec<String>,
     must_not_match: Vec<String>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// All categories in `folder`, by file name.
@@ -111,9 +106,16 @@ fn pattern(category: &str, form: PatternForm) -> Result<Pattern> {
         ensure!(distinct.len() >= 2, "`{key}` has {} distinct lines; give at least two", distinct.len());
         ensure!(distinct.len() == lines.len(), "`{key}` has a line twice; replace one");
     }
-    let shape = subset::check(&form.pattern, form.whole_words)?;
+    let phrase = subset::parse(&form.pattern)?;
     let id = format!("{category}.{}", form.id);
-    Ok(Pattern { id, pattern: form.pattern, shape, must_match: form.must_match, must_not_match: form.must_not_match })
+    Ok(Pattern {
+        id,
+        #[cfg(test)]
+        pattern: form.pattern,
+        phrase,
+        must_match: form.must_match,
+        must_not_match: form.must_not_match,
+    })
 }
 
 fn is_name(name: &str) -> bool {

@@ -1,59 +1,79 @@
-//! The part of regex syntax that rules may use: phrases over folded text whose automaton stays small and whose matches have a longest length.
+//! The syntax of patterns: pieces of a small regular language, at most so many words apart, over letters and digits.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
+use floodmark_core::score::grams::GRAM_LETTERS;
+use floodmark_core::score::letters::is_separator;
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{Ast, ClassSet, ClassSetItem, GroupKind, RepetitionKind, RepetitionRange};
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-/// Shortest text that a pattern may match: shorter ones are words, not phrases, and hit honest text.
-const MIN_BYTES: usize = 4;
-/// Longest text that a pattern may match. Interleaved scanning starts every stream this far early.
-const MAX_BYTES: usize = 128;
-/// Largest repetition count: states multiply with it.
+/// Most letters that a pattern may hold, its gaps aside.
+const MAX_LETTERS: usize = 128;
+/// Largest repetition count: programs grow with it.
 const MAX_COUNT: u32 = 4;
+/// Most words of a gap.
+const MAX_GAP_WORDS: u8 = 8;
+/// Characters that separate without being asked for: they make a pattern readable.
+const FREE: [char; 6] = [' ', '\'', '-', '_', ',', '.'];
+/// Characters that must stand where a pattern has them.
+const REQUIRED: [char; 13] = [':', '<', '>', '[', ']', '{', '}', '|', '#', '/', '=', '(', ')'];
 
-/// What the generator needs to know of a pattern beside its text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Longest match in bytes.
-    pub longest_bytes: u16,
-    /// A word boundary is asked for before the match.
-    pub boundary_before: bool,
-    /// A word boundary is asked for behind the match.
-    pub boundary_after: bool,
+/// A pattern, read.
+#[derive(Clone, Debug)]
+pub struct Phrase {
+    /// At least one.
+    pub pieces: Vec<Hir>,
+    /// Most words between each piece and the next.
+    pub gaps: Vec<u8>,
 }
 
-impl Shape {
-    /// `pattern` with its word boundaries, in which `boundary` is the caller's spelling of an ASCII `\b`.
-    pub fn wrap(self, pattern: &str, boundary: &str) -> String {
-        let at = |asked| if asked { boundary } else { "" };
-        format!("{}(?:{pattern}){}", at(self.boundary_before), at(self.boundary_after))
-    }
-}
-
-/// Checks that `pattern` is in the subset. With `whole_words` a boundary is put at each side that is a letter or digit.
+/// Reads `pattern`.
 ///
 /// # Errors
 /// What is wrong and what to do.
-pub fn check(pattern: &str, whole_words: bool) -> Result<Shape> {
-    let ast = match Parser::new().parse(pattern) {
+pub fn parse(pattern: &str) -> Result<Phrase> {
+    let mut phrase = Phrase { pieces: Vec::new(), gaps: Vec::new() };
+    let mut rest = pattern;
+    while let Some((before, words, after)) = first_gap(rest) {
+        ensure!(
+            (1..=MAX_GAP_WORDS).contains(&words),
+            "a gap `~{words}` is out of range: from ~1 to ~{MAX_GAP_WORDS} words may stand between"
+        );
+        phrase.pieces.push(piece(before)?);
+        phrase.gaps.push(words);
+        rest = after;
+    }
+    phrase.pieces.push(piece(rest)?);
+    let (_, longest) = phrase.pieces.iter().map(letters).fold((0, 0), |sum, piece| (sum.0 + piece.0, sum.1 + piece.1));
+    ensure!(longest <= MAX_LETTERS, "it can hold {longest} letters, the most is {MAX_LETTERS}: cut it into two patterns");
+    let last = phrase.pieces.last().context("a pattern has a piece")?;
+    let (shortest, _) = letters(last);
+    ensure!(
+        shortest >= GRAM_LETTERS,
+        "its last piece can be {shortest} letters, which stand everywhere: it has at least {GRAM_LETTERS}; make it longer or turn the pieces round"
+    );
+    Ok(phrase)
+}
+
+/// The text before the first gap, the gap's words, and the text behind it.
+fn first_gap(pattern: &str) -> Option<(&str, u8, &str)> {
+    let (before, rest) = pattern.split_once(" ~")?;
+    let (words, after) = rest.split_once(' ')?;
+    Some((before, words.parse().unwrap_or(0), after))
+}
+
+fn piece(text: &str) -> Result<Hir> {
+    let ast = match Parser::new().parse(text) {
         Ok(ast) => ast,
         Err(error) => bail!("{error}"),
     };
     node(&ast)?;
-    ensure!(!pattern.contains("  "), "two spaces in a row never occur in folded text; write one");
-    let hir = ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern)?;
-    let shortest = hir.properties().minimum_len().unwrap_or(0);
-    ensure!(shortest >= MIN_BYTES, "it matches {shortest} bytes; a phrase has at least {MIN_BYTES}: make it longer");
-    let longest = hir.properties().maximum_len().unwrap_or(usize::MAX);
-    ensure!(longest <= MAX_BYTES, "it can match {longest} bytes, the most is {MAX_BYTES}: cut it into two patterns");
-    let (mut boundary_before, mut boundary_after) = (false, false);
-    if whole_words {
-        boundary_before = border(&hir, Side::Start)?;
-        boundary_after = border(&hir, Side::End)?;
-    }
-    Ok(Shape { longest_bytes: u16::try_from(longest)?, boundary_before, boundary_after })
+    ensure!(!text.contains("  "), "two spaces in a row mean no more than one; write one");
+    ensure!(text.trim() == text, "a piece begins and ends at a word's border, so a space at its side has no use: take it away");
+    let hir = ParserBuilder::new().unicode(false).utf8(false).build().parse(text)?;
+    ensure!(letters(&hir).0 > 0, "a piece without a letter or digit cannot be looked for: write the words beside it");
+    Ok(hir)
 }
 
 fn node(ast: &Ast) -> Result<()> {
@@ -77,7 +97,7 @@ fn node(ast: &Ast) -> Result<()> {
                 RepetitionKind::Range(RepetitionRange::Exactly(count) | RepetitionRange::Bounded(_, count)) => Some(*count),
                 RepetitionKind::ZeroOrMore | RepetitionKind::OneOrMore | RepetitionKind::Range(RepetitionRange::AtLeast(_)) => None,
             };
-            let Some(most) = most else { bail!("`*`, `+` and `{{n,}}` match without bound: use `?` or {{m,n}}") };
+            let Some(most) = most else { bail!("`*`, `+` and `{{n,}}` match without bound: use `?`, {{m,n}} or a gap such as ` ~3 `") };
             ensure!(most <= MAX_COUNT, "it repeats up to {most} times, the most is {MAX_COUNT}: write the words out");
             Ok(())
         }
@@ -86,13 +106,13 @@ fn node(ast: &Ast) -> Result<()> {
             let ClassSet::Item(item) = &class.kind else { bail!("class operators have no use here: list the characters") };
             class_item(item)
         }
-        Ast::Dot(_) => bail!(
-            "`.` matches anything and multiplies the automaton's states: name the words that may stand there, or cut the pattern in two"
-        ),
-        Ast::ClassPerl(_) | Ast::ClassUnicode(_) => {
-            bail!("`\\d`, `\\w`, `\\s`, `\\p` are too wide: list the characters in [...]; white space is always one space")
+        Ast::Dot(_) => {
+            bail!("`.` matches anything: name the words that may stand there, or use a gap such as ` ~3 `; a full stop needs no place")
         }
-        Ast::Assertion(_) => bail!("`^`, `$` and `\\b` are not written: word boundaries are added unless `whole_words = false`"),
+        Ast::ClassPerl(_) | Ast::ClassUnicode(_) => {
+            bail!("`\\d`, `\\w`, `\\s`, `\\p` are too wide: list the characters in [...]; any separators are one space")
+        }
+        Ast::Assertion(_) => bail!("`^`, `$` and `\\b` are not written: every piece begins and ends at a word's border"),
         Ast::Flags(_) => bail!("flags have no use here: text is folded to lower case first"),
         Ast::Empty(_) => bail!("an empty alternative: write (...)? instead"),
     }
@@ -109,83 +129,49 @@ fn class_item(item: &ClassSetItem) -> Result<()> {
 
 fn letter(letter: char) -> Result<()> {
     ensure!(!letter.is_ascii_uppercase(), "upper case {letter:?}: text is folded to lower case, write it so");
-    ensure!(matches!(letter, ' '..='~'), "{letter:?} is not printable ASCII: patterns look at folded text, in ASCII");
+    let known = letter.is_ascii_lowercase() || letter.is_ascii_digit() || FREE.contains(&letter) || REQUIRED.contains(&letter);
+    ensure!(known, "{letter:?} has no meaning here: letters, digits, {FREE:?} and {REQUIRED:?} have");
     Ok(())
 }
 
-#[derive(Clone, Copy)]
-enum Side {
-    Start,
-    End,
-}
-
-/// Whether the matches have a letter, digit or underscore at this side; refused if only some have.
-fn border(hir: &Hir, side: Side) -> Result<bool> {
-    let edge = edge(hir, side);
-    let name = match side {
-        Side::Start => "starts",
-        Side::End => "ends",
-    };
-    ensure!(
-        !(edge.word && edge.other),
-        "it {name} now with a letter or digit, now with another character: cut it in two, or set `whole_words = false`"
-    );
-    Ok(edge.word)
-}
-
-/// What can stand at one side of a match.
-#[derive(Clone, Copy, Default)]
-struct Edge {
-    word: bool,
-    other: bool,
-    /// Nothing at all, so that a neighbour's edge counts too.
-    empty: bool,
-}
-
-fn edge(hir: &Hir, side: Side) -> Edge {
+/// Fewest and most letters and digits that `hir` matches.
+pub fn letters(hir: &Hir) -> (usize, usize) {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Edge { empty: true, ..Edge::default() },
+        HirKind::Empty | HirKind::Look(_) => (0, 0),
         HirKind::Literal(literal) => {
-            let byte = match side {
-                Side::Start => literal.0.first(),
-                Side::End => literal.0.last(),
-            };
-            byte.map_or_else(Edge::default, |&byte| bytes(&[(byte, byte)]))
+            let count = literal.0.iter().filter(|&&byte| !is_separator(byte)).count();
+            (count, count)
         }
-        HirKind::Class(Class::Bytes(class)) => bytes(&class.iter().map(|range| (range.start(), range.end())).collect::<Vec<_>>()),
-        HirKind::Class(Class::Unicode(_)) => Edge { other: true, ..Edge::default() },
+        HirKind::Class(class) => {
+            let bytes = class_bytes(class);
+            (usize::from(!bytes.iter().any(|&byte| is_separator(byte))), usize::from(bytes.iter().any(|&byte| !is_separator(byte))))
+        }
         HirKind::Repetition(repetition) => {
-            let inner = edge(&repetition.sub, side);
-            Edge { empty: inner.empty || repetition.min == 0, ..inner }
+            let (least, most) = letters(&repetition.sub);
+            let (min, max) = counts(repetition);
+            (least * min, most * max)
         }
-        HirKind::Capture(capture) => edge(&capture.sub, side),
-        HirKind::Alternation(parts) => parts.iter().map(|part| edge(part, side)).fold(Edge::default(), Edge::or),
-        HirKind::Concat(parts) => {
-            let mut ordered: Vec<_> = parts.iter().collect();
-            if matches!(side, Side::End) {
-                ordered.reverse();
-            }
-            let mut whole = Edge { empty: true, ..Edge::default() };
-            for part in ordered {
-                let next = edge(part, side);
-                whole = Edge { empty: next.empty, ..whole.or(next) };
-                if !next.empty {
-                    break;
-                }
-            }
-            whole
+        HirKind::Capture(capture) => letters(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().map(letters).fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1)),
+        HirKind::Alternation(parts) => {
+            parts.iter().map(letters).reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
         }
     }
 }
 
-impl Edge {
-    fn or(self, other: Edge) -> Edge {
-        Edge { word: self.word || other.word, other: self.other || other.other, empty: self.empty || other.empty }
-    }
+/// Least and most repetitions; [`node`] has refused what has no most.
+pub fn counts(repetition: &Repetition) -> (usize, usize) {
+    let least = usize::try_from(repetition.min).unwrap_or(0);
+    (least, repetition.max.and_then(|most| usize::try_from(most).ok()).unwrap_or(least))
 }
 
-fn bytes(ranges: &[(u8, u8)]) -> Edge {
-    let all = || ranges.iter().flat_map(|&(from, to)| from..=to);
-    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    Edge { word: all().any(word), other: all().any(|byte| !word(byte)), empty: false }
+/// The bytes of a class, ascending.
+pub fn class_bytes(class: &Class) -> Vec<u8> {
+    match class {
+        Class::Bytes(class) => class.iter().flat_map(|range| range.start()..=range.end()).collect(),
+        // An alternation of single letters becomes one of these, whatever was asked for.
+        Class::Unicode(class) => {
+            class.iter().flat_map(|range| range.start()..=range.end()).filter_map(|letter| u8::try_from(letter).ok()).collect()
+        }
+    }
 }

@@ -8,7 +8,7 @@ use floodmark_core::limits::RESAMPLING_MIN_TOKENS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::automaton::Compiled;
+use super::compiled::Compiled;
 use super::verify;
 
 /// Turns that hit nothing. Too short for the resampling check, whatever stands beside them.

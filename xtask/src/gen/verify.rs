@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use floodmark_core::text::Folded;
 
-use super::automaton::Compiled;
+use super::compiled::Compiled;
 use super::rules::Category;
 
 /// Checks all `must_match` and `must_not_match` lines, and that each category has lines of its own.
@@ -37,9 +36,8 @@ pub fn lines(compiled: &Compiled) -> Result<()> {
 
 /// The ids of the patterns that occur in `text`.
 pub fn hits(compiled: &Compiled, text: &str) -> BTreeSet<String> {
-    let folded = Folded::new(text);
     compiled.with_set(|set| {
-        let hits = set.scan(folded.as_str());
+        let hits = set.scan_text(text);
         hits.iter().filter_map(|hit| set.patterns.get(usize::from(hit.pattern))).map(|info| info.id.to_owned()).collect()
     })
 }

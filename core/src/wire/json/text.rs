@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
+use crate::wire::document::RECORD_BORDER;
 use crate::wire::issue::{IssueKind, Issues};
 
 /// A string as it stands in the body, between its quotes.
@@ -62,7 +63,8 @@ impl<'b> Text<'b> {
     fn unescape_unit(self, digits: &'b str, value: &mut String, issues: &mut Issues) -> &'b str {
         let (unit, rest) = hex_unit(digits);
         if let Some(letter) = char::from_u32(unit) {
-            value.push(letter);
+            // In events U+001F keeps records apart, which a text must not forge.
+            value.push(if letter == RECORD_BORDER { ' ' } else { letter });
             return rest;
         }
         if let (0xd800..0xdc00, Some(second)) = (unit, rest.strip_prefix("\\u")) {

@@ -9,13 +9,18 @@ use std::sync::LazyLock;
 
 use floodmark_core::score::category::{CategoryInfo, CategorySet};
 
-use super::automaton::Compiled;
+use super::compiled::Compiled;
+use super::folds::Folds;
 use super::rules::Pattern;
 use super::{emit, outputs, read, root, rules, verify};
 
 /// The repository's rules, compiled once for all tests.
-static COMPILED: LazyLock<Compiled> =
-    LazyLock::new(|| Compiled::new(rules::read_all(&root().join(super::RULES)).expect("good rules")).expect("small enough rules"));
+static COMPILED: LazyLock<Compiled> = LazyLock::new(|| super::compiled(&root()).expect("good rules, small enough"));
+
+/// The repository's folds.
+fn folds() -> Folds {
+    Folds::new(&read(&root().join(super::FOLDS)).expect("a committed file")).expect("good folds")
+}
 
 /// The patterns in table order.
 fn patterns() -> impl Iterator<Item = &'static Pattern> {
@@ -33,8 +38,7 @@ fn generated_files_are_fresh() {
 #[test]
 fn lines_hit_as_the_committed_tables_see_them() {
     let hits = |text: &str| -> Vec<&str> {
-        let folded = floodmark_core::text::Folded::new(text);
-        let hits = floodmark_tables::CATEGORIES.scan(folded.as_str());
+        let hits = floodmark_tables::CATEGORIES.scan_text(text);
         hits.iter().map(|hit| floodmark_tables::CATEGORIES.patterns[usize::from(hit.pattern)].id).collect()
     };
     for pattern in patterns() {
@@ -58,28 +62,39 @@ fn what_users_complained_about_hits_nothing() {
     }
 }
 
-/// No rule of ours has a word that ends in another one of its words, so this needs a set of its own.
+/// What no rule of ours may happen to show.
 #[test]
-fn a_match_begins_at_a_word_and_not_inside_one() {
-    let rule = |id: &str, more: &str, pattern: &str, line: &str| {
+fn phrases_begin_and_end_at_words_and_keep_their_gaps() {
+    let rule = |id: &str, pattern: &str, line: &str| {
         format!(
-            "[[pattern]]\nid = {id:?}\n{more}\npattern = {pattern:?}\nreason = \"r\"\nmust_match = [{line:?}, \"2 {line}\"]\nmust_not_match = [\"a\", \"b\"]\n"
+            "[[pattern]]\nid = {id:?}\npattern = {pattern:?}\nreason = \"r\"\nmust_match = [{line:?}, \"2 {line}\"]\nmust_not_match = [\"a\", \"b\"]\n"
         )
     };
-    let head = "category = \"sample\"\nweight = 1\nsummary = \"s\"\n".to_owned();
-    let file = head
-        + &rule("open", "", "(pen|open) the gate", "open the gate")
-        + &rule("stem", "whole_words = false", "disregard", "disregarding");
-    let compiled = Compiled::new(vec![rules::parse("sample", &file).expect("a good file")]).expect("small");
+    let file = "category = \"sample\"\nweight = 1\nsummary = \"s\"\n".to_owned()
+        + &rule("open", "(pen|open) the gate", "open the gate")
+        + &rule("gap", "close ~2 (un)?lock the door", "close and lock the door")
+        + &rule("mark", "system: go home now:", "system: go home now:");
+    let compiled = Compiled::new(vec![rules::parse("sample", &file).expect("a good file")], folds()).expect("small");
     verify::lines(&compiled).expect("its lines hold");
-    let spans =
-        |text: &str| -> Vec<(usize, usize)> { compiled.with_set(|set| set.scan(text).iter().map(|&hit| set.span(text, hit)).collect()) };
-    // The search for the start looks at 6, 3 and 1: only what stands before "pen" says that it is no start.
-    assert_eq!(spans("open the gate"), [(0, 13)]);
-    assert_eq!(spans("now pen the gate"), [(4, 16)]);
-    assert_eq!(spans("reopen the gate"), []);
-    assert_eq!(spans("open the gates"), []);
-    assert_eq!(spans("undisregarded"), [(2, 11)]);
+    let found = |text: &str| -> Vec<(usize, usize, &'static str)> {
+        compiled.with_set(|set| set.scan_text(text).iter().map(|hit| (hit.start, hit.end, hit.view.name())).collect())
+    };
+    assert_eq!(found("open the gate"), [(0, 13, "folded")]);
+    assert_eq!(found("now PEN  the\ngate!"), [(4, 17, "folded")]);
+    assert_eq!(found("reopen the gate"), []);
+    assert_eq!(found("open the gates"), []);
+    assert_eq!(found("o p e n t h e g a t e"), [(2, 21, "squashed")]);
+    assert_eq!(found("o-p-e-n the gate"), [(2, 16, "squashed")]);
+    assert_eq!(found("openthegate"), [(0, 11, "squashed")]);
+    assert_eq!(found("close, then quickly unlock the door"), [(0, 35, "folded")]);
+    assert_eq!(found("close it and then lock the door"), []);
+    assert_eq!(found("close lock the door"), [(0, 19, "folded")]);
+    assert_eq!(found("c l o s e i t l o c k t h e d o o r"), [(0, 35, "squashed")]);
+    assert_eq!(found("close a\u{1f} lock the door"), []);
+    assert_eq!(found("system go home now:"), []);
+    assert_eq!(found("system: go home now"), []);
+    assert_eq!(found("system] : go home now ]: x"), [(0, 21, "folded")]);
+    assert_eq!(found("o\u{200b}pe\u{301}n the\u{3164}g\u{430}te"), [(1, 12, "folded")]);
 }
 
 #[test]
@@ -98,11 +113,12 @@ fn the_fingerprint_covers_tables_and_metadata() {
         categories[0].weight += 0.05;
         assert_ne!(emit::digest(&CategorySet { categories: &categories, ..*set }), digest);
         assert_ne!(emit::digest(&CategorySet { patterns: &set.patterns[1..], ..*set }), digest);
-        let mut transitions = set.automaton.transitions.to_vec();
-        transitions[5] += 1;
-        let mut automaton = set.automaton;
-        automaton.transitions = &transitions;
-        assert_ne!(emit::digest(&CategorySet { automaton, ..*set }), digest);
+        let mut grams = set.grams;
+        grams.grams = &set.grams.grams[1..];
+        assert_ne!(emit::digest(&CategorySet { grams, ..*set }), digest);
+        let mut folds = set.folds;
+        folds.strings = &set.folds.strings[1..];
+        assert_ne!(emit::digest(&CategorySet { folds, ..*set }), digest);
     });
 }
 

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use serde::Deserialize;
 
-use crate::r#gen::automaton::Compiled;
-use crate::r#gen::{rules, subset, verify};
+use crate::r#gen::compiled::Compiled;
+use crate::r#gen::{grams, program, rules, subset, verify};
 
 #[derive(Deserialize)]
 struct Refusals {
@@ -23,7 +23,7 @@ struct Case {
 }
 
 fn compile(text: &str) -> Result<()> {
-    verify::lines(&Compiled::new(vec![rules::parse("sample", text)?])?)
+    verify::lines(&Compiled::new(vec![rules::parse("sample", text)?], super::folds())?)
 }
 
 #[test]
@@ -43,15 +43,22 @@ fn bad_rules_are_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_shape_says_length_and_borders() {
-    let shape = |pattern: &str, whole_words| {
-        let shape = subset::check(pattern, whole_words).unwrap_or_else(|error| panic!("{pattern}: {error:#}"));
-        (shape.longest_bytes, shape.boundary_before, shape.boundary_after)
+fn the_grams_are_the_last_letters_of_every_spelling() {
+    let spelt = |pattern: &str| -> Vec<String> {
+        let phrase = subset::parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:#}"));
+        let grams = grams::spellings(&phrase).expect("few enough");
+        grams.iter().map(|gram| String::from_utf8(gram.to_be_bytes().to_vec()).expect("letters")).collect()
     };
-    assert_eq!(shape("ab(cd)?e{2,3}f", true), (8, true, true));
-    assert_eq!(shape("stop it:", true), (8, true, false));
-    assert_eq!(shape(r"\[system (x|yy)\]", true), (11, false, false));
-    assert_eq!(shape("disregard", false), (9, false, false));
-    assert_eq!(shape("(pre)?x [a-c0-9]{4}", true), (9, true, true));
-    assert_eq!(shape("[.!]ab:?(c?)d", true), (6, false, true));
+    assert_eq!(spelt("(open|close) the old (gate|doors?)"), ["eolddoor", "eoldgate", "olddoors"]);
+    assert_eq!(spelt("say ~2 (red|green) [lt]ight-bulbs"), ["ghtbulbs"]);
+    assert_eq!(spelt("xy (ab){3,4}(cd)?"), ["abababab", "abababcd", "xyababab"]);
+    assert_eq!(spelt("12345 (x|y) 'ef"), ["2345xef", "2345yef"].map(|end| "1".to_owned() + end));
+}
+
+#[test]
+fn a_program_runs_from_the_end_to_the_start() {
+    let write = |pattern: &str| program::write(&subset::parse(pattern).expect("a good pattern")).expect("a program");
+    assert_eq!(write("ab ~3 don't say cd:"), b"\x04:dc yas t'nod\x03\x03ba\0");
+    assert_eq!(write("abcdefg (x|y)"), b"\x01\x04\0x\x02\x01\0y gfedcba\0");
+    assert_eq!(write("abcdefgh(ij){0,2}"), b"\x01\x07\0ji\x01\x02\0jihgfedcba\0");
 }

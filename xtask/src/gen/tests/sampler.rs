@@ -1,12 +1,16 @@
 //! Random text from the patterns themselves: matches, near misses, and what stands beside them.
 
-use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Hir, HirKind};
 
 use super::patterns;
+use crate::r#gen::subset::{Phrase, class_bytes, counts};
 
 /// What may stand between, before and behind two samples; the borders of words are where automata go wrong.
-const JOINTS: [&str; 14] = ["", " ", "  ", "\n", "\u{a0}", ".", ", ", "-", "'", "_", "7", "s", "\u{e9}", "x "];
+const JOINTS: [&str; 13] = ["", " ", "  ", "\n", "\u{1f}", ".", ", ", "-", "'", "_", "7", "s", "x "];
+/// Words for gaps. Also more of them than a gap may hold.
+const FILLERS: [&str; 6] = [" really ", " a ", " -- ", ", every one of the ", " some of the many other ", " "];
+/// What may come between two letters.
+const APART: [&str; 6] = [" ", "-", ".", "_", "**", " . "];
 
 /// A small generator (xorshift64*), seeded, so that a failure repeats.
 pub struct Random(u64);
@@ -30,11 +34,15 @@ impl Random {
     }
 }
 
-/// A text that `pattern` matches, by a random walk through it.
-pub fn walk(pattern: &str, random: &mut Random) -> String {
-    let hir = ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern).expect("a checked pattern");
+/// A text that `phrase` matches, by a random walk through it; gaps hold nothing or one word.
+pub fn walk(phrase: &Phrase, random: &mut Random) -> String {
     let mut out = Vec::new();
-    step(&hir, random, &mut out);
+    for (number, piece) in phrase.pieces.iter().enumerate() {
+        if number > 0 {
+            out.extend_from_slice(random.pick(&[" ", " really ", " (quite) "]).as_bytes());
+        }
+        step(piece, random, &mut out);
+    }
     String::from_utf8(out).expect("patterns are ASCII")
 }
 
@@ -42,15 +50,10 @@ fn step(hir: &Hir, random: &mut Random, out: &mut Vec<u8>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
         HirKind::Literal(literal) => out.extend_from_slice(&literal.0),
-        HirKind::Class(Class::Bytes(class)) => {
-            let bytes: Vec<u8> = class.iter().flat_map(|range| range.start()..=range.end()).collect();
-            out.push(*random.pick(&bytes));
-        }
-        HirKind::Class(Class::Unicode(class)) => panic!("{class:?} in a byte pattern"),
+        HirKind::Class(class) => out.push(*random.pick(&class_bytes(class))),
         HirKind::Repetition(repetition) => {
-            let (least, most) = (repetition.min, repetition.max.expect("bounded"));
-            let spread = usize::try_from(most - least).expect("small") + 1;
-            for _ in 0..usize::try_from(least).expect("small") + random.below(spread) {
+            let (least, most) = counts(repetition);
+            for _ in 0..least + random.below(most - least + 1) {
                 step(&repetition.sub, random, out);
             }
         }
@@ -60,21 +63,30 @@ fn step(hir: &Hir, random: &mut Random, out: &mut Vec<u8>) {
     }
 }
 
-/// One to three samples side by side, now and then with a letter lost, doubled or in upper case.
-pub fn text(first: &str, random: &mut Random) -> String {
-    let all: Vec<&str> = patterns().map(|pattern| pattern.pattern.as_str()).collect();
+/// One to three samples side by side, now and then with a letter lost, doubled, set apart or in upper case, or with more words in it.
+pub fn text(first: &Phrase, random: &mut Random) -> String {
+    let all: Vec<&Phrase> = patterns().map(|pattern| &pattern.phrase).collect();
     let mut text = JOINTS[random.below(JOINTS.len())].to_owned();
-    for part in 0..=random.below(3) {
-        let pattern = if part == 0 { first } else { *random.pick(&all) };
-        let mut sample: Vec<char> = walk(pattern, random).chars().collect();
+    for part in 0..=random.below(2) {
+        let phrase = if part == 0 { first } else { *random.pick(&all) };
+        let sample = walk(phrase, random);
         let at = random.below(sample.len());
-        match random.below(8) {
-            0 => drop(sample.remove(at)),
-            1 => sample.insert(at, sample[at]),
-            2 => sample[at] = sample[at].to_ascii_uppercase(),
-            _ => {}
-        }
-        text.extend(sample);
+        let (before, after) = sample.split_at(at);
+        text += &match random.below(10) {
+            0 => format!("{before}{}", &after[1..]),
+            1 => format!("{before}{}{after}", &after[..1]),
+            2 => sample.to_ascii_uppercase(),
+            3 => {
+                let filler: &str = random.pick::<&str>(&FILLERS);
+                sample.replacen(' ', filler, 1 + random.below(3))
+            }
+            4 => {
+                let apart = *random.pick(&APART);
+                sample.chars().map(|letter| format!("{letter}{apart}")).collect()
+            }
+            5 => format!("{before}{}{after}", random.pick(&APART)),
+            _ => sample,
+        };
         text.push_str(JOINTS[random.below(JOINTS.len())]);
     }
     text

@@ -1,0 +1,217 @@
+//! Phrases: whether a whole pattern ends where its last letters do. Read backwards, in the text as it stands.
+
+use alloc::vec::Vec;
+
+use super::letters::{BORDER, is_separator};
+use crate::limits::{MAX_GAP_WORD_BYTES, MAX_PHRASE_STEPS, SEPARATORS_AROUND};
+use crate::text::{Folded, View};
+
+/// Instructions of a phrase's program, which is the pattern from its end to its start. Any other byte is a letter, a digit, or a character that must stand
+/// among the separators.
+pub mod op {
+    /// The phrase is complete.
+    pub const END: u8 = 0;
+    /// Go on behind this instruction; if that fails, at the offset in the two bytes that follow (low byte first), counted from behind them.
+    pub const SPLIT: u8 = 1;
+    /// Go on at the offset in the two bytes that follow.
+    pub const JUMP: u8 = 2;
+    /// At most as many words as the byte that follows says may stand here.
+    pub const GAP: u8 = 3;
+    /// The byte that follows must stand among the separators behind the phrase.
+    pub const BEHIND: u8 = 4;
+    /// A word begins behind this place: in the usual spelling a separator stands here.
+    pub const SPACE: u8 = b' ';
+    /// Separators may stand here in the usual spelling.
+    pub const MAYBE: u8 = b'\'';
+}
+
+/// A letter that stands alone counts as a part of a word in a gap, since it is one when letters are set apart.
+const LETTERS_A_WORD: u32 = 4;
+
+/// Where a phrase stands in a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Offset of its first letter.
+    pub start: usize,
+    /// [`View::Folded`] if it is spelt as usual, else [`View::Squashed`].
+    pub view: View,
+}
+
+/// A place to try: where in the program, how much of the text is unread, and whether the spelling was odd so far.
+#[derive(Clone, Copy, Debug)]
+struct Try {
+    at: usize,
+    unread: usize,
+    odd: bool,
+    /// Whether the last letter read and the next one stand in one word of the pattern.
+    inside: bool,
+}
+
+/// Matches programs in one view of a text.
+#[derive(Debug)]
+pub struct Reader<'v> {
+    text: &'v [u8],
+    folded: &'v Folded<'v>,
+    /// Kept between calls for its memory.
+    tries: Vec<Try>,
+    /// The last answer of `word_end`: alternatives ask it again.
+    last_word_end: (usize, usize),
+}
+
+impl<'v> Reader<'v> {
+    /// A reader of `folded`.
+    pub fn new(folded: &'v Folded<'v>) -> Self {
+        Reader { text: folded.as_str().as_bytes(), folded, tries: Vec::new(), last_word_end: (0, 0) }
+    }
+
+    /// Looks for the phrase that ends at `end`. Of several the one that is spelt as usual, and of those the one that begins last.
+    ///
+    /// Takes at most [`MAX_PHRASE_STEPS`] steps, of a length that the longest gap bounds; a phrase that needs more is none.
+    pub fn find(&mut self, program: &[u8], end: usize) -> Option<Found> {
+        if !self.is_border(end) {
+            return None;
+        }
+        let mut best: Option<Found> = None;
+        self.tries.clear();
+        self.tries.push(Try { at: 0, unread: end, odd: false, inside: false });
+        let mut steps = 0;
+        while let Some(mut now) = self.tries.pop() {
+            loop {
+                steps += 1;
+                if steps > MAX_PHRASE_STEPS {
+                    return best;
+                }
+                let Some(&code) = program.get(now.at) else { return best };
+                now.at += 1;
+                match code {
+                    op::END => {
+                        let found = Found { start: now.unread, view: if now.odd { View::Squashed } else { View::Folded } };
+                        let rank = |found: &Found| (found.view == View::Folded, found.start);
+                        if self.is_border(now.unread) && best.as_ref().is_none_or(|best| rank(best) < rank(&found)) {
+                            best = Some(found);
+                        }
+                        break;
+                    }
+                    op::SPLIT => {
+                        let (behind, other) = target(program, now.at);
+                        self.tries.push(Try { at: other, ..now });
+                        now.at = behind;
+                    }
+                    op::JUMP => now.at = target(program, now.at).1,
+                    op::GAP => {
+                        let words = program.get(now.at).copied().unwrap_or(0);
+                        now.at += 1;
+                        self.gap(now, u32::from(words));
+                        break;
+                    }
+                    op::BEHIND => {
+                        let wanted = program.get(now.at).copied().unwrap_or(0);
+                        now.at += 1;
+                        if !self.behind(end).contains(&wanted) {
+                            break;
+                        }
+                    }
+                    op::SPACE => {
+                        now.odd |= !self.before(now.unread).is_some_and(is_separator) && !self.folded.dropped_at(now.unread);
+                        now.inside = false;
+                    }
+                    op::MAYBE => now.inside = false,
+                    _ if code.is_ascii_alphanumeric() => {
+                        let Some(unread) = self.letter(code, now.unread) else { break };
+                        now.odd |= now.inside && unread + 1 != now.unread;
+                        now.inside = true;
+                        now.unread = unread;
+                    }
+                    _ => {
+                        if !self.separators(now.unread).contains(&code) {
+                            break;
+                        }
+                        now.inside = false;
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// Where the letter begins that is `code` in any case and stands before `unread`, separators aside.
+    fn letter(&mut self, code: u8, unread: usize) -> Option<usize> {
+        let at = self.word_end(unread).checked_sub(1)?;
+        self.text.get(at).filter(|byte| byte.eq_ignore_ascii_case(&code)).map(|_| at)
+    }
+
+    /// Where the last word before `unread` ends, however far that is: what stands between is passed over by few phrases, since each is bounded.
+    fn word_end(&mut self, unread: usize) -> usize {
+        if self.last_word_end.0 != unread {
+            let before = self.text.get(..unread).unwrap_or_default();
+            self.last_word_end = (unread, before.iter().rposition(|&byte| !is_separator(byte)).map_or(0, |last| last + 1));
+        }
+        self.last_word_end.1
+    }
+
+    /// The separators before `unread`, as far as they are looked at.
+    fn separators(&self, unread: usize) -> &'v [u8] {
+        let near = self.text.get(unread.saturating_sub(SEPARATORS_AROUND)..unread).unwrap_or_default();
+        let length = near.iter().rev().take_while(|&&byte| is_separator(byte)).count();
+        near.get(near.len() - length..).unwrap_or_default()
+    }
+
+    /// The separators from `end` on, as far as they are looked at.
+    fn behind(&self, end: usize) -> &'v [u8] {
+        let rest = self.text.get(end..).unwrap_or_default();
+        let length = rest.iter().take(SEPARATORS_AROUND).take_while(|&&byte| is_separator(byte)).count();
+        rest.get(..length).unwrap_or_default()
+    }
+
+    /// Tries to go on before each of the words that the gap may hold, and first with none.
+    fn gap(&mut self, mut now: Try, words: u32) {
+        now.inside = false;
+        if !self.is_border(now.unread) {
+            return;
+        }
+        let from = self.tries.len();
+        self.tries.push(now);
+        let mut left = words * LETTERS_A_WORD;
+        while left > 0 {
+            let end = self.word_end(now.unread);
+            let length = self.word_length(end);
+            let cost = if length == 1 { 1 } else { LETTERS_A_WORD };
+            if length == 0 || length == MAX_GAP_WORD_BYTES || cost > left {
+                break;
+            }
+            left -= cost;
+            now.unread = end - length;
+            self.tries.push(now);
+        }
+        // The last one pushed is tried first: that is to be the one with the fewest words.
+        if let Some(tries) = self.tries.get_mut(from..) {
+            tries.reverse();
+        }
+    }
+
+    /// Length of the word that ends at `end`, as far as it is looked at.
+    fn word_length(&self, end: usize) -> usize {
+        let word = self.text.get(end.saturating_sub(MAX_GAP_WORD_BYTES)..end).unwrap_or_default();
+        let inside = |&(length, &byte): &(usize, &u8)| {
+            !is_separator(byte) && byte != BORDER && (length == 0 || !self.folded.dropped_at(end - length))
+        };
+        (0..).zip(word.iter().rev()).take_while(inside).count()
+    }
+
+    fn before(&self, at: usize) -> Option<u8> {
+        at.checked_sub(1).and_then(|before| self.text.get(before)).copied()
+    }
+
+    /// Whether a word may begin or end at `at`.
+    fn is_border(&self, at: usize) -> bool {
+        let outside = |byte: Option<u8>| byte.is_none_or(|byte| is_separator(byte) || byte == BORDER);
+        outside(self.before(at)) || outside(self.text.get(at).copied()) || self.folded.dropped_at(at)
+    }
+}
+
+/// The instruction behind the operand at `at`, and the one that it names.
+fn target(program: &[u8], at: usize) -> (usize, usize) {
+    let low = program.get(at).copied().unwrap_or(0);
+    let high = program.get(at + 1).copied().unwrap_or(0);
+    (at + 2, at + 2 + usize::from(u16::from_le_bytes([low, high])))
+}

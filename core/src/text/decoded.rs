@@ -1,0 +1,55 @@
+//! The decoded view: text that was written in an encoding which models read and people do not.
+//!
+//! Two kinds. Escapes (HTML entities, percent, `\u` and its kin) may stand for single letters anywhere, so the whole text is read with all of them
+//! replaced. Encoded spans (base64, hex, Unicode tags, variation selectors) stand for a text of their own; of those the number and the size are
+//! bounded, and one that does not decode to printable text is nothing.
+
+mod escapes;
+mod spans;
+
+use alloc::string::String;
+
+use super::offsets::Offsets;
+
+/// A decoded text with the way back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    text: String,
+    origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The whole original, escapes replaced.
+    Escapes(Offsets),
+    /// These bytes of it.
+    Span(usize, usize),
+}
+
+impl Decoded {
+    /// What the encoding says. It is not decoded again.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The byte range of the original that the text's bytes `start..end` come from; the whole span where single bytes have no place.
+    pub fn span(&self, original: &str, (start, end): (usize, usize)) -> (usize, usize) {
+        match &self.origin {
+            Origin::Span(from, to) => (*from, *to),
+            Origin::Escapes(offsets) => {
+                let from = original.floor_char_boundary(offsets.original(start));
+                // The last character may stand for a whole escape, which ends where the next one begins.
+                (from, original.ceil_char_boundary(offsets.original(end)).max(from))
+            }
+        }
+    }
+}
+
+/// Decodes what `original` holds. Returns whether that was all: `false` when there are more than [`crate::limits::MAX_ENCODED_SPANS`] encoded
+/// spans, or more text in them than [`crate::limits::MAX_DECODED_BYTES`]. Linear.
+pub fn decode(original: &str, mut found: impl FnMut(Decoded)) -> bool {
+    if let Some((text, offsets)) = escapes::unescape(original) {
+        found(Decoded { text, origin: Origin::Escapes(offsets) });
+    }
+    spans::find(original, &mut |(from, to), text| found(Decoded { text, origin: Origin::Span(from, to) }))
+}

@@ -1,0 +1,247 @@
+//! Escapes that stand for single characters: HTML entities (HTML 13.5), percent (RFC 3986 2.1), and the backslash of JSON and its kin (RFC 8259 7).
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::text::offsets::Offsets;
+
+/// Named entities for what can stand between words or inside them; names for letters with accents are left to their plain spelling.
+const NAMED: [(&str, &str); 36] = [
+    ("ZeroWidthSpace", "\u{200b}"),
+    ("NoBreak", "\u{2060}"),
+    ("NewLine", "\n"),
+    ("InvisibleTimes", "\u{2062}"),
+    ("InvisibleComma", "\u{2063}"),
+    ("hyphen", "-"),
+    ("thinsp", " "),
+    ("period", "."),
+    ("lowbar", "_"),
+    ("hairsp", " "),
+    ("numsp", " "),
+    ("puncsp", " "),
+    ("comma", ","),
+    ("colon", ":"),
+    ("ndash", "-"),
+    ("mdash", "-"),
+    ("lsquo", "'"),
+    ("rsquo", "'"),
+    ("ldquo", "\""),
+    ("rdquo", "\""),
+    ("nbsp", " "),
+    ("ensp", " "),
+    ("emsp", " "),
+    ("zwnj", "\u{200c}"),
+    ("quot", "\""),
+    ("apos", "'"),
+    ("excl", "!"),
+    ("zwj", "\u{200d}"),
+    ("shy", "\u{ad}"),
+    ("lrm", "\u{200e}"),
+    ("rlm", "\u{200f}"),
+    ("amp", "&"),
+    ("num", "#"),
+    ("Tab", "\t"),
+    ("lt", "<"),
+    ("gt", ">"),
+];
+
+/// The text with every escape replaced, and the way back; `None` when there is none. Linear.
+pub fn unescape(original: &str) -> Option<(String, Offsets)> {
+    let (mut out, mut offsets) = (String::new(), Offsets::default());
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = original.as_bytes().get(at..).and_then(next_special) {
+        at += found;
+        let Some((length, text)) = original.get(at..).and_then(escape) else {
+            at += 1;
+            continue;
+        };
+        if out.is_empty() {
+            out.reserve(original.len());
+        }
+        offsets.mark(out.len(), copied);
+        out.push_str(original.get(copied..at).unwrap_or_default());
+        offsets.mark(out.len(), at);
+        out.push_str(&text);
+        at += length;
+        copied = at;
+    }
+    if copied == 0 {
+        return None;
+    }
+    offsets.mark(out.len(), copied);
+    out.push_str(original.get(copied..).unwrap_or_default());
+    Some((out, offsets))
+}
+
+/// Where the next byte stands that can begin an escape. Eight at a time, since most texts have none.
+fn next_special(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // Not zero if a byte of the word may be `byte`; always zero if none is.
+    let holds = |word: u64, byte: u8| {
+        let same = word ^ (ONES * u64::from(byte));
+        same.wrapping_sub(ONES) & !same & HIGH
+    };
+    let (words, _) = bytes.as_chunks::<8>();
+    let may_hold = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        holds(word, b'&') | holds(word, b'%') | holds(word, b'\\') != 0
+    };
+    let from = words.iter().position(may_hold).unwrap_or(words.len()) * 8;
+    let special = |byte: &u8| matches!(byte, b'&' | b'%' | b'\\');
+    bytes.get(from..)?.iter().position(special).map(|at| from + at)
+}
+
+/// The escape at the start of `rest`: its length in bytes and what it stands for.
+fn escape(rest: &str) -> Option<(usize, Cow<'static, str>)> {
+    match rest.as_bytes().first()? {
+        b'&' => entity(rest),
+        b'%' => percent(rest.as_bytes()),
+        b'\\' => backslash(rest.as_bytes()),
+        _ => None,
+    }
+}
+
+fn entity(rest: &str) -> Option<(usize, Cow<'static, str>)> {
+    let body = rest.get(1..)?;
+    if let Some(number) = body.strip_prefix('#') {
+        let (digits, radix, before) = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => (hex, 16, 3),
+            None => (number, 10, 2),
+        };
+        let (length, point) = digits_value(digits.as_bytes(), radix, 8)?;
+        let end = before + length;
+        return Some((end + usize::from(rest.as_bytes().get(end) == Some(&b';')), character(point)?));
+    }
+    let (name, text) = NAMED.iter().find(|(name, _)| body.starts_with(name))?;
+    let end = 1 + name.len();
+    Some((end + usize::from(rest.as_bytes().get(end) == Some(&b';')), Cow::Borrowed(text)))
+}
+
+/// A run of `%XX`, which together may spell a character.
+fn percent(rest: &[u8]) -> Option<(usize, Cow<'static, str>)> {
+    let mut bytes = Vec::new();
+    while let Some([b'%', high, low]) = rest.get(3 * bytes.len()..3 * bytes.len() + 3) {
+        match (hex_digit(*high), hex_digit(*low)) {
+            (Some(high), Some(low)) => bytes.push(high * 16 + low),
+            _ => break,
+        }
+    }
+    let length = 3 * bytes.len();
+    (length > 0).then(|| (length, Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())))
+}
+
+fn backslash(rest: &[u8]) -> Option<(usize, Cow<'static, str>)> {
+    let text = |text| Some((2, Cow::Borrowed(text)));
+    match rest.get(1)? {
+        b'n' => text("\n"),
+        b'r' => text("\r"),
+        b't' => text("\t"),
+        b'"' => text("\""),
+        b'\'' => text("'"),
+        b'/' => text("/"),
+        b'\\' => text("\\"),
+        b'x' => fixed(rest, 2, 2),
+        b'U' => fixed(rest, 2, 8),
+        b'u' if rest.get(2) == Some(&b'{') => {
+            let (length, point) = digits_value(rest.get(3..)?, 16, 6)?;
+            let closed = rest.get(3 + length) == Some(&b'}');
+            closed.then(|| character(point)).flatten().map(|text| (4 + length, text))
+        }
+        b'u' => {
+            let (length, high) = units(rest)?;
+            if !(0xd800..0xdc00).contains(&high) {
+                return character(high).map(|text| (length, text));
+            }
+            let (_, low) = units(rest.get(length..)?).filter(|(_, low)| (0xdc00..0xe000).contains(low))?;
+            character(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)).map(|text| (2 * length, text))
+        }
+        _ => None,
+    }
+}
+
+/// `\uXXXX` at the start of `rest`.
+fn units(rest: &[u8]) -> Option<(usize, u32)> {
+    let digits = rest.strip_prefix(b"\\u")?;
+    let (length, unit) = digits_value(digits, 16, 4)?;
+    (length == 4).then_some((6, unit))
+}
+
+/// A character of exactly `count` hex digits behind the first `before` bytes.
+fn fixed(rest: &[u8], before: usize, count: usize) -> Option<(usize, Cow<'static, str>)> {
+    let (length, point) = digits_value(rest.get(before..)?, 16, count)?;
+    (length == count).then(|| character(point)).flatten().map(|text| (before + count, text))
+}
+
+/// The number that at most `most` digits at the start spell, and how many there are; `None` without any.
+fn digits_value(digits: &[u8], radix: u32, most: usize) -> Option<(usize, u32)> {
+    let (mut length, mut value) = (0, 0u32);
+    for digit in digits.iter().take(most) {
+        let Some(digit) = char::from(*digit).to_digit(radix) else { break };
+        value = value.checked_mul(radix)?.checked_add(digit)?;
+        length += 1;
+    }
+    (length > 0).then_some((length, value))
+}
+
+/// A half of a surrogate pair, or a number behind the last character, is no character.
+fn character(point: u32) -> Option<Cow<'static, str>> {
+    char::from_u32(point).map(|letter| Cow::Owned(String::from(letter)))
+}
+
+/// The value of a hex digit in any case.
+pub(super) fn hex_digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn text(original: &str) -> Option<String> {
+        unescape(original).map(|(text, _)| text)
+    }
+
+    #[test]
+    fn every_escape_is_replaced() {
+        for (original, expected) in [
+            ("&#105;g&#x6E;&#X6F;re&nbsp;all &lt;b&gt; &amp; &ZeroWidthSpace;x", "ignore all <b> & \u{200b}x"),
+            ("&#105g &lt b", "ig < b"),
+            ("%69g%6Eore%20all %C3%A9", "ignore all \u{e9}"),
+            (r"\u0069gnore\n\tall \x72ules \u{72}ules \U00000072 \ud83d\ude00", "ignore\n\tall rules rules r \u{1f600}"),
+            (r#"{\"a\": \"b\/c\\\\d\"}"#, r#"{"a": "b/c\\d"}"#),
+        ] {
+            assert_eq!(text(original).as_deref(), Some(expected), "{original}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_stays() {
+        for plain in
+            ["", "plain", "100 % of R&D; a&b", "&#; &#x; &#x110000; &#99999999;", "%zz %4", r"C:\dir \d+ \u12 \u{} \u{110000} \ud800 \x1"]
+        {
+            assert_eq!(text(plain), None, "{plain}");
+        }
+        assert_eq!(text(r"\ud800\u0041").as_deref(), Some(r"\ud800A"));
+    }
+
+    #[test]
+    fn offsets_lead_back() {
+        let original = "a&#98;c %64%65 f";
+        let (text, offsets) = unescape(original).expect("it has some");
+        assert_eq!(text, "abc de f");
+        let back = |start: usize, end: usize| original[offsets.original(start)..offsets.original(end)].to_string();
+        assert_eq!(back(0, 1), "a");
+        assert_eq!(back(1, 2), "&#98;");
+        assert_eq!(back(0, 3), "a&#98;c");
+        assert_eq!(back(4, 6), "%64%65");
+        assert_eq!(back(6, 8), " f");
+    }
+}
