@@ -6,13 +6,14 @@ use serde_json::Value;
 use super::none;
 use crate::sh;
 
-/// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test.
-const DIRECTION: [(&str, &[&str]); 7] = [
+/// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test <- eval.
+const DIRECTION: [(&str, &[&str]); 8] = [
     ("floodmark-core", &[]),
     ("floodmark-tables", &["floodmark-core"]),
     ("floodmark-plugin", &["floodmark-core", "floodmark-tables"]),
     ("floodmark-demo", &["floodmark-core", "floodmark-tables"]),
     ("floodmark-host", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
+    ("floodmark-eval", &["floodmark-core", "floodmark-tables", "floodmark-plugin", "floodmark-host"]),
     ("xtask", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
     ("floodmark-bindgen", &[]),
 ];
