@@ -20,6 +20,8 @@ pub mod conversation;
 mod hash;
 pub mod judge;
 pub mod limits;
+#[cfg(feature = "operator-patterns")]
+pub mod operator;
 pub mod policy;
 pub mod reason;
 pub mod report;
