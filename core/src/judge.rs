@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::catalog::Catalog;
 use crate::conversation::{self, Params, Score};
 use crate::limits::MAX_REASONS;
 use crate::policy::{Policy, PolicyError, Unread};
@@ -50,7 +51,7 @@ pub struct Judgement<'t> {
 /// A policy made ready for a set of categories.
 #[derive(Clone, Debug)]
 pub struct Judge<'t> {
-    set: &'t CategorySet<'t>,
+    catalog: Catalog<'t>,
     weights: Vec<f64>,
     params: Params,
     oversize: Unread,
@@ -63,20 +64,24 @@ impl<'t> Judge<'t> {
     /// # Errors
     /// A value of the policy that is out of its range, with its key.
     pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
-        let weights = policy.weights(set)?;
-        Ok(Judge { set, weights, params: policy.conversation.clone(), oversize: policy.oversize, unparsed: policy.unparsed })
+        let catalog = Catalog::new(policy, set)?;
+        let weights = catalog.weights(policy)?;
+        Ok(Judge { catalog, weights, params: policy.conversation.clone(), oversize: policy.oversize, unparsed: policy.unparsed })
     }
 
     /// Judges one body. Linear in its length (up to the sorting of hashes); never panics, whatever the bytes.
-    pub fn judge(&self, body: &[u8], hint: Hint) -> Judgement<'t> {
+    pub fn judge(&self, body: &[u8], hint: Hint) -> Judgement<'_> {
         let mut body = Body::new(body);
         if let Some(issue) = hint.issue {
             body.issues.push(issue, 0);
         }
         let mut document = wire::read(&body, hint.format);
-        let mut scanned = Scanner { set: self.set, weights: &self.weights }.scan(&document);
+        let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights }.scan(&document);
         if scanned.undecoded {
             document.issues.push(IssueKind::EncodedSpans, 0);
+        }
+        if scanned.own_unread {
+            document.issues.push(IssueKind::OperatorPatterns, 0);
         }
         let resampling = scanned.resampling.is_some();
         let score = conversation::score(&scanned.turns, resampling, &self.weights, &self.params);
@@ -100,7 +105,7 @@ impl<'t> Judge<'t> {
             drop_messages =
                 conversation::without(&scanned.turns, &scanned.turn_messages, &self.weights, resampling, &self.params).unwrap_or_default();
         }
-        let mut reasons: Vec<Reason<'t>> = by_resampling.into_iter().collect();
+        let mut reasons: Vec<Reason<'_>> = by_resampling.into_iter().collect();
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
@@ -147,13 +152,12 @@ impl<'t> Judge<'t> {
 
     /// The reason to name for a conversation that reaches tau: the weightiest pattern of the first turn with the peak score. None when no turn
     /// was hit.
-    fn peak(&self, score: &Score, scanned: &Scanned<'t>) -> Option<Reason<'t>> {
+    fn peak(&self, score: &Score, scanned: &Scanned<'_>) -> Option<Reason<'_>> {
         let at = score.turn_scores.iter().position(|&turn| turn > 0.0 && turn >= score.peak)?;
-        let pattern = self.set.patterns.get(usize::from(scanned.turn_patterns.get(at).copied().flatten()?))?;
-        let category = self.set.categories.get(usize::from(pattern.category)).map(|category| category.name);
+        let pattern = self.catalog.known(scanned.turn_patterns.get(at).copied().flatten()?)?;
         let user = scanned.turns.get(at).is_some_and(|turn| turn.user);
         let channel = Some(if user { Channel::User } else { Channel::ToolResult });
         let turn = scanned.turn_messages.get(at).copied();
-        Some(Reason { category, channel, turn, ..Reason::of_rule(pattern.id) })
+        Some(Reason { category: Some(pattern.category_name), channel, turn, ..Reason::of_rule(pattern.id) })
     }
 }

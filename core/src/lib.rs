@@ -16,6 +16,7 @@ extern crate alloc;
 #[cfg(feature = "schema")]
 extern crate std;
 
+mod catalog;
 pub mod conversation;
 mod hash;
 pub mod judge;

@@ -1,6 +1,5 @@
 //! Where the literals of all patterns stand in a text: one pass, whatever their number.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -13,27 +12,28 @@ pub(super) struct Index {
     literals: Vec<String>,
     /// Which fingerprints some literal begins with: nearly every place of a text is passed over by one look at it.
     begins: [u64; 1 << (BITS - 6)],
-    /// The literals by fingerprint.
-    by_begin: BTreeMap<u32, Vec<usize>>,
+    /// The fingerprint that each literal begins with.
+    prints: Vec<u32>,
 }
 
 impl Default for Index {
     fn default() -> Self {
-        Index { literals: Vec::new(), begins: [0; 1 << (BITS - 6)], by_begin: BTreeMap::new() }
+        Index { literals: Vec::new(), begins: [0; 1 << (BITS - 6)], prints: Vec::new() }
     }
 }
 
 impl Index {
     /// Literals of at least three bytes, ASCII letters in lower case.
+    #[cold]
+    #[inline(never)]
     pub fn new(literals: Vec<String>) -> Self {
         let mut index = Index::default();
-        for (number, literal) in literals.iter().enumerate() {
-            let Some(&[one, two, three]) = literal.as_bytes().first_chunk() else { continue };
-            let print = fingerprint(push(push(push(0, one), two), three));
+        for literal in &literals {
+            let print = fingerprint(literal.bytes().take(3).fold(0, push));
             if let Some(word) = index.begins.get_mut((print >> 6) as usize) {
                 *word |= 1 << (print & 63);
             }
-            index.by_begin.entry(print).or_default().push(number);
+            index.prints.push(print);
         }
         index.literals = literals;
         index
@@ -49,8 +49,7 @@ impl Index {
                 continue;
             }
             let Some((start, begun)) = at.checked_sub(2).and_then(|start| Some((start, text.get(start..)?))) else { continue };
-            for &number in self.by_begin.get(&print).into_iter().flatten() {
-                let Some(literal) = self.literals.get(number) else { continue };
+            for (number, (literal, _)) in self.literals.iter().zip(&self.prints).enumerate().filter(|(_, (_, begins))| **begins == print) {
                 if begun.get(..literal.len()).is_some_and(|here| here.eq_ignore_ascii_case(literal.as_bytes())) {
                     found(number, start, start + literal.len());
                 }

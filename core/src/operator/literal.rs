@@ -12,6 +12,8 @@ const ALTERNATIVES: &str = "it consists of alternatives, so no literal stands in
 
 /// The longest run of plain characters that stands in every match: outside groups, brackets and repetitions, without white space. ASCII letters in
 /// lower case. `pattern` must be well formed.
+#[cold]
+#[inline(never)]
 pub(super) fn required(pattern: &str) -> Result<String, String> {
     let mut runs = Runs::default();
     let mut depth = 0_usize;

@@ -23,9 +23,11 @@ use self::window::{Places, Window};
 #[cfg(doc)]
 use crate::limits::OPERATOR_WINDOW_BYTES;
 use crate::limits::{
-    MAX_OPERATOR_COMPILED_BYTES, MAX_OPERATOR_NAME_BYTES, MAX_OPERATOR_PATTERN_BYTES, MAX_OPERATOR_PATTERNS, MAX_OPERATOR_SCAN_BYTES,
+    MAX_CATEGORIES, MAX_OPERATOR_COMPILED_BYTES, MAX_OPERATOR_NAME_BYTES, MAX_OPERATOR_PATTERN_BYTES, MAX_OPERATOR_PATTERNS,
+    MAX_OPERATOR_SCAN_BYTES,
 };
-use crate::policy::PolicyError;
+use crate::policy::{Policy, PolicyError};
+use crate::score::CategorySet;
 
 /// What the rule ids of operators' patterns begin with.
 pub const PREFIX: &str = "operator.";
@@ -85,6 +87,8 @@ impl OperatorPatterns {
     ///
     /// # Errors
     /// The first pattern that cannot be used, with the key inside the policy and what would be right.
+    #[cold]
+    #[inline(never)]
     pub fn new(patterns: &[OperatorPattern], fold: impl Fn(&str) -> String) -> Result<Self, PolicyError> {
         if patterns.len() > MAX_OPERATOR_PATTERNS {
             let problem = format!("{} patterns are too many; give at most {MAX_OPERATOR_PATTERNS}", patterns.len());
@@ -171,6 +175,33 @@ impl OperatorPatterns {
     }
 }
 
+/// The categories that the policy's own patterns name and `set` does not have, in the order of the patterns.
+///
+/// # Errors
+/// A category without a weight, or one too many.
+#[cold]
+#[inline(never)]
+pub(crate) fn new_categories(policy: &Policy, set: &CategorySet<'_>) -> Result<Vec<String>, PolicyError> {
+    let mut found: Vec<String> = Vec::new();
+    for (number, pattern) in policy.patterns.iter().enumerate() {
+        let name = &pattern.category;
+        if set.categories.iter().any(|category| category.name == name) || found.contains(name) {
+            continue;
+        }
+        let refused = |problem| PolicyError { key: format!("patterns[{number}].category"), problem };
+        if !policy.weights.contains_key(name) {
+            let known: Vec<&str> = set.categories.iter().map(|category| category.name).collect();
+            let known = known.join(", ");
+            return Err(refused(format!("{name:?} is a new category; give its weight under weights.{name}, or use one of {known}")));
+        }
+        if set.categories.len() + found.len() >= MAX_CATEGORIES {
+            return Err(refused(format!("one category too many: {MAX_CATEGORIES} are allowed, with the built-in ones")));
+        }
+        found.push(name.clone());
+    }
+    Ok(found)
+}
+
 fn check_id(id: &str) -> Result<(), String> {
     match id.strip_prefix(PREFIX) {
         Some(name) if is_name(name) => Ok(()),
@@ -187,6 +218,8 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The literal that every match holds, and the expression.
+#[cold]
+#[inline(never)]
 fn compile(pattern: &str, fold: impl Fn(&str) -> String) -> Result<(String, Regex), String> {
     if pattern.len() > MAX_OPERATOR_PATTERN_BYTES {
         return Err(format!("{} bytes are too long; use at most {MAX_OPERATOR_PATTERN_BYTES}, or several patterns", pattern.len()));
