@@ -1,6 +1,7 @@
 //! The plugin's configuration: one JSON object. docs/config.md is generated from these types.
 
 mod parse;
+mod place;
 mod protobuf;
 mod routes;
 

@@ -8,9 +8,9 @@ use floodmark_core::wire::{IssueKind, Issues};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::protobuf;
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
+use super::{place, protobuf};
 
 /// Why a configuration was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,15 +159,14 @@ fn retyped<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, ConfigEr
 /// A value of type `T`, or the key's path, which begins with `path`, and the problem.
 fn typed<T: DeserializeOwned>(text: &[u8], path: &str) -> Result<T, (String, serde_json::Error)> {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|problem| {
-        let inside = problem.path().to_string();
-        // A question mark stands where the text broke off and no key was known yet.
-        let path = match (path, inside.trim_end_matches('?').trim_end_matches('.')) {
+    let value = T::deserialize(&mut reader).map_err(|problem| {
+        let inside = place::path(core::str::from_utf8(text).unwrap_or_default(), problem.line(), problem.column());
+        let path = match (path, inside.as_str()) {
             (path, "") => path.to_owned(),
             ("", inside) => inside.to_owned(),
             (path, inside) => format!("{path}.{inside}"),
         };
-        (path, problem.into_inner())
+        (path, problem)
     })?;
     reader.end().map_err(|problem| (path.to_owned(), problem))?;
     Ok(value)

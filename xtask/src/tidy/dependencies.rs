@@ -22,7 +22,7 @@ const DIRECTION: [(&str, &[&str]); 8] = [
 const ALLOWED: [(&str, &[&str]); 4] = [
     ("floodmark-core", &["libm", "regex-lite?", "serde", "schemars?"]),
     ("floodmark-tables", &[]),
-    ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json", "serde_path_to_error"]),
+    ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json"]),
     ("floodmark-demo", &["serde", "serde_json", "wasm-bindgen"]),
 ];
 
