@@ -24,6 +24,7 @@ pub fn page() -> Result<String> {
     for category in floodmark_tables::CATEGORIES.categories {
         writeln!(page, "| `{}` | {} |", category.name, category.weight)?;
     }
+    page.push_str(OWN_PATTERNS);
     page.push_str(REST);
     page.push_str("| issue | effect | meaning |\n|---|---|---|\n");
     for issue in IssueKind::ALL {
@@ -61,6 +62,32 @@ Keys of `overrides[].settings` are those of `defaults`.
 
 | key | type | default | meaning |
 |---|---|---|---|
+";
+
+const OWN_PATTERNS: &str = "
+## Patterns of your own
+
+A code name that must not reach a model, in a category of its own, and a phrase that counts for a built-in one:
+
+```json
+{
+  \"version\": 1,
+  \"defaults\": {
+    \"policy\": {
+      \"weights\": {\"secrets\": 0.6},
+      \"patterns\": [
+        {\"id\": \"operator.code_names\", \"category\": \"secrets\", \"pattern\": \"project blue(bird|whale)\"},
+        {\"id\": \"operator.old_trick\", \"category\": \"role_confusion\", \"pattern\": \"grandma mode\"}
+      ]
+    }
+  }
+}
+```
+
+A pattern is run only near its literal (`project`, `grandma`), so choose one with a rare word outside its groups. Letters are looked at as they are
+after folding: `project` is found in capitals, in full width, with accents and invisible characters between its letters, and in text that was encoded; it is not found when
+its letters are set apart or its words run together, which the built-in patterns see through. The expressions may be run on 64 KiB of a
+body, all together; when that does not do, the issue `operator_patterns` flags.
 ";
 
 const REST: &str = "
@@ -224,12 +251,17 @@ const UNIMPLEMENTED: HostError = HostError(12);
 
 #[cfg(test)]
 mod tests {
-    use super::HEAD;
+    use super::{HEAD, OWN_PATTERNS};
+    use floodmark_plugin::config::{Rules, parse};
+
+    fn accepted(page: &str) -> Rules {
+        let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+        parse(example.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"))
+    }
 
     #[test]
-    fn the_example_is_accepted() {
-        let example = HEAD.split("```json").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-        let rules = floodmark_plugin::config::parse(example.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"));
-        assert_eq!(rules.overrides.len(), 1);
+    fn the_examples_are_accepted() {
+        assert_eq!(accepted(HEAD).overrides.len(), 1);
+        assert_eq!(accepted(OWN_PATTERNS).defaults.settings.policy.patterns.len(), 2);
     }
 }
