@@ -42,6 +42,26 @@ fn a_hit_counts_with_its_categorys_weight_and_is_named() {
 }
 
 #[test]
+fn folded_and_decoded_text_is_looked_at() {
+    let judge = Judge::new(&policy(), &CATEGORIES).expect("a valid policy");
+    for (text, view, shown) in [
+        ("Ａｂｏｕｔ　ｐｒｏｊｅｃｔ　ｂｌｕｅｂｉｒｄ　now", "folded", "ｐｒｏｊｅｃｔ　ｂｌｕｅｂｉｒｄ"),
+        ("pro\u{200b}ject \u{2028} bl\u{fc}ebi\u{301}rd", "folded", "pro\u{200b}ject \u{2028} bl\u{fc}ebi\u{301}rd"),
+        ("read: cHJvamVjdCBibHVlYmlyZCEh now", "decoded", "cHJvamVjdCBibHVlYmlyZCEh"),
+        ("project&nbsp;blue&#98;ird.", "decoded", "project&nbsp;blue&#98;ird"),
+    ] {
+        let found = judge.judge(&body(&[("user", text)]), Hint::default());
+        let [reason] = found.reasons.as_slice() else { panic!("{text}: {:?}", found.reasons) };
+        let (start, end) = reason.span.expect("a span");
+        assert_eq!(
+            (reason.rule, reason.view.map(|view| view.name()), &text[start..end]),
+            ("operator.code_name", Some(view), shown),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn outside_the_turns_it_flags() {
     let judge = Judge::new(&policy(), &CATEGORIES).expect("a valid policy");
     let found = judge.judge(&body(&[("system", "We call it project bluebird."), ("user", "Hi"), ("user", "Ho")]), Hint::default());

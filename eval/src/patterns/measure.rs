@@ -1,7 +1,5 @@
 //! Judges the requests of one record and counts what came out.
 
-use std::collections::BTreeSet;
-
 use anyhow::Context as _;
 use floodmark_core::{Hint, Judge, Judgement, Policy, Verdict};
 use floodmark_tables::CATEGORIES;
@@ -90,8 +88,8 @@ impl Measure {
 }
 
 /// The patterns that were hit, by rule id.
-fn rules(found: &Judgement<'static>) -> BTreeSet<&'static str> {
-    found.reasons.iter().filter(|reason| reason.category.is_some()).map(|reason| reason.rule).collect()
+fn rules(found: &Judgement<'_>) -> impl Iterator<Item = String> {
+    found.reasons.iter().filter(|reason| reason.category.is_some()).map(|reason| reason.rule.to_owned())
 }
 
 /// What the attack is called in its set.

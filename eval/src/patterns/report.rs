@@ -123,7 +123,7 @@ fn false_hits(text: &mut String, tallies: &Tallies) {
     let _ = write!(text, "\n## Patterns with the most false hits\n\nAt most {WORST_SHOWN}, by units.\n\n");
     table(text, &["rule", "units", "conversations", "texts"]);
     let mut rules: Vec<_> = tallies.false_hits.iter().collect();
-    rules.sort_by_key(|(rule, hits)| (std::cmp::Reverse(hits.units.len()), **rule));
+    rules.sort_by_key(|(rule, hits)| (std::cmp::Reverse(hits.units.len()), *rule));
     for (rule, hits) in rules.into_iter().take(WORST_SHOWN) {
         let _ = writeln!(text, "| {rule} | {} | {} | {} |", hits.units.len(), hits.conversations, hits.texts);
     }

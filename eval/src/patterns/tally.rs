@@ -8,7 +8,7 @@ use crate::stats::Share;
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// The patterns hit in any of its requests.
-    pub rules: BTreeSet<&'static str>,
+    pub rules: BTreeSet<String>,
     /// Some request had a verdict above `allow`.
     pub flagged: bool,
     /// Some request was blocked.
@@ -49,7 +49,7 @@ pub(super) struct Tallies {
     /// Attacked runs that never met the attack, by set: left out.
     pub never_met: BTreeMap<String, u32>,
     /// By rule.
-    pub false_hits: BTreeMap<&'static str, FalseHits>,
+    pub false_hits: BTreeMap<String, FalseHits>,
 }
 
 impl Tally {
@@ -99,7 +99,7 @@ impl Tallies {
     /// The false hits of every pattern that the record held, this unit counted.
     fn false_hits(&mut self, set: &str, unit: &str, outcome: &Outcome) -> Vec<&mut FalseHits> {
         for rule in &outcome.rules {
-            self.false_hits.entry(rule).or_default().units.insert((set.to_owned(), unit.to_owned()));
+            self.false_hits.entry(rule.clone()).or_default().units.insert((set.to_owned(), unit.to_owned()));
         }
         self.false_hits.iter_mut().filter(|(rule, _)| outcome.rules.contains(*rule)).map(|(_, hits)| hits).collect()
     }

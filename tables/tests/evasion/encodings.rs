@@ -40,9 +40,10 @@ pub fn percent(text: &str, which: impl Fn(u8) -> bool) -> String {
     })
 }
 
-/// A Unicode tag character for each ASCII one.
+/// A Unicode tag character for each printable ASCII one; there are none for line ends.
 pub fn tags(text: &str) -> String {
-    text.chars().map(|letter| char::from_u32(0xe0000 + letter as u32).expect("a tag")).collect()
+    let tag = |letter: char| char::from_u32(0xe0000 + u32::from(if letter == '\n' { ' ' } else { letter })).expect("a tag");
+    text.chars().map(tag).collect()
 }
 
 /// A variation selector for each byte: the first sixteen in one block, the others in another.

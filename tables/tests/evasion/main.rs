@@ -101,9 +101,9 @@ fn every_line_under_every_trick() {
                 println!("{} | {rule} | {content}", trick.name);
             }
         }
-        rows.push(page::Row { trick: trick.name, escaped: escaped.into_iter().collect(), rules: rules.len() });
+        rows.push(page::Row { trick: trick.name, escaped: escaped.len(), rules: rules.len() });
     }
-    assert_eq!(rows[0].escaped, [""; 0], "as they stand, all lines must be found");
+    assert_eq!(rows[0].escaped, 0, "as they stand, all lines must be found");
     page::check(&page::table(&rows));
 }
 
