@@ -9,11 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use floodmark_core::Policy;
-use floodmark_core::policy::Profile;
 use floodmark_tables::CATEGORIES;
-use serde::Deserialize as _;
-use serde::de::IntoDeserializer as _;
-use serde::de::value::Error as ValueError;
+use serde_json::{Value, json};
 
 use crate::data::{self, Split};
 use measure::Measure;
@@ -32,8 +29,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Part::All)]
     split: Part,
     /// How conversations are scored: a profile's name as in the plugin's configuration; the plugin's default when left out.
-    #[arg(long, value_parser = profile)]
-    profile: Option<Profile>,
+    #[arg(long, value_parser = with_profile)]
+    profile: Option<Policy>,
     /// The report's title, for a report that is kept beside later ones.
     #[arg(long, default_value = "What the patterns hit")]
     title: String,
@@ -61,7 +58,7 @@ impl Args {
     /// # Errors
     /// When the data cannot be read, which names file and line, or the report cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
-        let policy = Policy { profile: self.profile.unwrap_or_default(), ..Policy::default() };
+        let policy = self.profile.clone().unwrap_or_default();
         let measure = Measure::new(&policy)?;
         let mut tallies = Tallies::default();
         let mut origins = Vec::new();
@@ -80,7 +77,7 @@ impl Args {
         let head = Head {
             title: &self.title,
             command: self.command()?,
-            profile: profile_name(policy.profile)?,
+            profile: profile(&policy)?,
             tau: policy.conversation.tau,
             patterns: CATEGORIES.patterns.len(),
             fingerprint: CATEGORIES.fingerprint,
@@ -96,8 +93,8 @@ impl Args {
     fn command(&self) -> anyhow::Result<String> {
         let split = clap::ValueEnum::to_possible_value(&self.split).map(|value| value.get_name().to_owned()).unwrap_or_default();
         let mut command = format!("cargo xtask eval patterns --data {} --split {split}", self.data.display());
-        if let Some(profile) = self.profile {
-            command += &format!(" --profile {}", profile_name(profile)?);
+        if let Some(policy) = &self.profile {
+            command += &format!(" --profile {}", profile(policy)?);
         }
         if let Some(out) = &self.out {
             command += &format!(" --out {}", out.display());
@@ -117,13 +114,14 @@ impl Part {
     }
 }
 
-/// The profile of this name; what is known is said by the type itself.
-fn profile(name: &str) -> Result<Profile, ValueError> {
-    Profile::deserialize(name.into_deserializer())
+/// The policy that has nothing but this profile; which ones there are is said by the type itself.
+fn with_profile(name: &str) -> Result<Policy, serde_json::Error> {
+    serde_json::from_value(json!({ "profile": name }))
 }
 
-fn profile_name(profile: Profile) -> anyhow::Result<String> {
-    Ok(serde_json::to_string(&profile)?.trim_matches('"').to_owned())
+fn profile(policy: &Policy) -> anyhow::Result<String> {
+    let policy = serde_json::to_value(policy)?;
+    policy.get("profile").and_then(Value::as_str).map(str::to_owned).context("a policy names its profile")
 }
 
 /// Prints; a reader that went away (`| head`) is no error.
