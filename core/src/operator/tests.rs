@@ -112,7 +112,7 @@ proptest::proptest! {
     fn literal_and_window_find_what_the_expression_finds_in_the_whole(
         pieces in proptest::collection::vec("(key|KEY|keys|akey|code|end|b|7|42|[ \n\u{a0}]{1,3}|\u{1f}|\u{e9}|x{60}|-{250}|[ke y7]{1,6})", 0..24),
         pattern in proptest::sample::select(vec![
-            "key", r"\bkey\b", r"key \d{1,2}", "code.{0,9}end", "(a|b)?key[s ]end", r"(key|code) end\b", "k?keys?", r"end\Bx", "[^k]key[^s]?7",
+            "key", r"\bkey\b", r"key \d{1,2}", "code.{0,9}end", "(a|b)?key[s ]end", r"(key|code) end\b", "k?keys?", r"end\Bx", "[^k]key[^s]?7", "7.{0,60}akey", "b[^b]{10,200}code",
         ]),
     ) {
         let text = pieces.concat();
