@@ -44,3 +44,5 @@ pub const MAX_GAP_WORD_BYTES: usize = 48;
 pub const SEPARATORS_AROUND: usize = 32;
 /// How far a sentence is read in each direction from a phrase in it, in bytes.
 pub const MAX_SENTENCE_BYTES: usize = 400;
+/// Longest HTML tag that is passed over, in bytes.
+pub const MAX_TAG_BYTES: usize = 256;
