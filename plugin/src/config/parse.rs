@@ -143,7 +143,10 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
             "is empty while other_paths is `ignore`: nothing would be judged; use mode `off` to mean that",
         ));
     }
-    Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.policy.{}", refused.key), refused.problem))
+    for (number, exemption) in settings.exemptions.iter().enumerate() {
+        check_match(&exemption.matches, &format!("{path}.exemptions[{number}].match"))?;
+    }
+    Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.{}", refused.key), refused.problem))
 }
 
 /// A value of type `T` from JSON that does not stand in the configuration's own text. It is written out and read like the whole, so that the

@@ -194,6 +194,12 @@ impl Host for Recorder {
     fn request_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
         Err(UNIMPLEMENTED)
     }
+    fn set_request_header(&self, _: &str, _: &str) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn replace_request_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }
