@@ -3,6 +3,7 @@
 mod exemptions;
 mod parse;
 mod protobuf;
+mod read;
 mod routes;
 
 pub use exemptions::{ExemptHeader, Exemption};
