@@ -25,13 +25,13 @@ pub struct Exemption {
     /// Which requests; left out, all.
     #[serde(default, rename = "match")]
     pub matches: Match,
-    /// A header that the request must bring.
+    /// A header that the request must bring, once. Whoever knows its value is exempt, so choose it like a password. A name that begins with `x-floodmark-` is
+    /// taken away in enforce mode, so that it does not get to the provider.
     #[serde(default)]
     pub header: Option<ExemptHeader>,
 }
 
-/// A header that tells an exempt client. Whoever knows the value is exempt, so choose it like a password; a name that begins with `x-floodmark-` is taken
-/// away in enforce mode before the request goes on.
+/// A header that tells an exempt client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
