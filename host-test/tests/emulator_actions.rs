@@ -5,8 +5,9 @@ mod support;
 use floodmark_core::{Hint, Judge, Policy};
 use floodmark_host::emulator::{Exchange, Gateway, Options, Request, UpstreamReply};
 use floodmark_host::runtime::Engine;
-use serde_json::json;
-use support::{plugin, runtimes};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use support::{plugin, repository, runtimes};
 
 const PATH: &str = "/v1/chat/completions";
 
@@ -86,4 +87,45 @@ fn an_exempt_client_is_counted_and_its_key_stays_here() {
     assert_eq!(gateway.metric("floodmark_exempted"), Some(1));
     let exchange = send(&mut gateway, &Request::post_json(PATH, attack()).header("x-floodmark-test", "between them"));
     assert_eq!((exchange.reply().unwrap().status, gateway.metric("floodmark_exempted")), (403, Some(1)));
+}
+
+/// A case of testdata/actions.jsonl; its settings are laid over mode enforce.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    settings: Value,
+    path: String,
+    body: String,
+    expect: Expect,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    verdict: String,
+    action: String,
+    /// The body that the upstream gets, if it gets one.
+    upstream: Option<String>,
+}
+
+#[test]
+fn every_case_ends_as_it_says() {
+    let text = std::fs::read_to_string(repository("testdata/actions.jsonl")).unwrap();
+    assert!(text.lines().count() >= 14);
+    for engine in runtimes() {
+        for line in text.lines() {
+            let mut case: Case = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            case.settings["mode"] = "enforce".into();
+            let config = json!({"version": 1, "defaults": case.settings}).to_string();
+            let mut gateway = Gateway::start(&plugin(), &config, Options { engine, ..Options::default() }).unwrap();
+            let exchange = send(&mut gateway, &Request::post_json(&case.path, case.body));
+            let found = (exchange.state("floodmark.verdict"), exchange.state("floodmark.action"));
+            assert_eq!(found, (Some(case.expect.verdict.as_str()), Some(case.expect.action.as_str())), "{}", case.name);
+            let upstream = exchange.upstream.as_ref().filter(|upstream| upstream.complete);
+            let upstream = upstream.map(|upstream| String::from_utf8_lossy(&upstream.body).into_owned());
+            assert_eq!(upstream, case.expect.upstream, "{}", case.name);
+            assert_eq!(exchange.reply().unwrap().status, if upstream.is_some() { 200 } else { 403 }, "{}", case.name);
+        }
+    }
 }
