@@ -149,6 +149,8 @@ impl<'t> Judge<'t> {
     /// The fewest messages without which nothing would block. `None` when there are too many, or dropping does not help.
     fn to_drop(&self, scanned: &Scanned<'t>, reaches_tau: bool, resampling: bool) -> Option<Vec<u32>> {
         let mut dropped = scanned.blocked_messages.clone();
+        // In order already, unless the body holds two lists of messages.
+        dropped.sort_unstable();
         dropped.dedup();
         if reaches_tau {
             let turns = scanned.turns.iter().copied().zip(scanned.turn_messages.iter().copied());

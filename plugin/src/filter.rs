@@ -110,6 +110,7 @@ impl Filter {
     pub fn request_headers(&mut self, host: &dyn Host, last: bool) -> Flow {
         let shared = Rc::clone(&self.shared);
         self.state = State::Idle;
+        (self.verdict, self.action) = (None, Action::Continue);
         if !shared.rules.enabled {
             return self.pass(host, Passed::Off);
         }
@@ -222,6 +223,7 @@ impl Filter {
         }
     }
 
+    /// `body` is what the host holds, byte for byte: a redacted one is put in its place.
     fn judge(&mut self, host: &dyn Host, reading: &Reading, body: &[u8]) -> Flow {
         let judge = &reading.rules.judge;
         let judgement = judge.judge(body, reading.hint);
