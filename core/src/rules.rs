@@ -58,13 +58,22 @@ pub(crate) fn resampling_number(set: &CategorySet<'_>) -> RuleNumber {
     set.patterns.len() + IssueKind::ALL.len()
 }
 
+/// The numbers of all issues.
+fn issues(set: &CategorySet<'_>) -> core::ops::Range<RuleNumber> {
+    set.patterns.len()..resampling_number(set)
+}
+
 /// Every rule id in the order of the numbers.
-fn ids<'t>(set: &CategorySet<'t>) -> impl Iterator<Item = &'t str> {
-    let patterns = set.patterns.iter().map(|pattern| pattern.id);
-    patterns.chain(IssueKind::ALL.iter().map(|kind| kind.rule())).chain([RESAMPLING_RULE])
+#[inline(never)]
+fn ids<'t>(set: &CategorySet<'t>) -> Vec<&'t str> {
+    let mut ids: Vec<&str> = set.patterns.iter().map(|pattern| pattern.id).collect();
+    ids.extend(IssueKind::ALL.iter().map(|kind| kind.rule()));
+    ids.push(RESAMPLING_RULE);
+    ids
 }
 
 /// Whether a name in the config means the rule `id`: it is that id, or the group before the id's dot, with or without `.*`.
+#[inline(never)]
 fn means(name: &str, id: &str) -> bool {
     let group = name.strip_suffix(".*").unwrap_or(name);
     id == name || id.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
@@ -73,9 +82,11 @@ fn means(name: &str, id: &str) -> bool {
 /// What is wrong with a name that means no rule, and what may have been meant.
 fn unknown(name: &str, set: &CategorySet<'_>) -> String {
     let group = name.split('.').next().unwrap_or_default();
-    let mut near: Vec<&str> = ids(set).filter(|id| means(group, id)).collect();
+    let mut near = ids(set);
+    near.retain(|id| means(group, id));
     if near.is_empty() {
-        near = set.categories.iter().map(|category| category.name).chain(["wire", RESAMPLING_RULE]).collect();
+        near.extend(set.categories.iter().map(|category| category.name));
+        near.extend(["wire", RESAMPLING_RULE]);
     }
     format!("unknown rule; did you mean one of {}?", near.join(", "))
 }
@@ -86,19 +97,20 @@ fn unknown(name: &str, set: &CategorySet<'_>) -> String {
 /// A name that means no rule, one group in two spellings, or a score for an issue.
 pub(crate) fn resolve(uses: &BTreeMap<String, RuleUse>, set: &CategorySet<'_>) -> Result<Vec<Option<RuleUse>>, PolicyError> {
     let refused = |name: &str, problem: String| PolicyError { key: format!("rules.{name}"), problem };
+    let (ids, issues) = (ids(set), issues(set));
     for (name, &rule_use) in uses {
-        if !ids(set).any(|id| means(name, id)) {
+        let Some(number) = ids.iter().position(|id| means(name, id)) else {
             return Err(refused(name, unknown(name, set)));
-        }
+        };
         if name.strip_suffix(".*").is_some_and(|group| uses.contains_key(group)) {
             return Err(refused(name, String::from("stands there without `.*` too; keep one")));
         }
-        if rule_use == RuleUse::Score && ids(set).skip(set.patterns.len()).take(IssueKind::ALL.len()).any(|id| means(name, id)) {
+        if rule_use == RuleUse::Score && issues.contains(&number) {
             return Err(refused(name, String::from("an issue has no score; give off, flag, label or block")));
         }
     }
     let of = |id: &str| uses.get(id).or_else(|| uses.iter().find(|(name, _)| means(name, id)).map(|(_, rule_use)| rule_use)).copied();
-    Ok(ids(set).map(of).collect())
+    Ok(ids.into_iter().map(of).collect())
 }
 
 /// Rules that do not count where they are met on some channels.
@@ -116,22 +128,22 @@ impl Exemption {
     /// # Errors
     /// A name that means no rule, or an issue on a channel; the key begins at `rules`.
     pub fn new(rules: &[String], channels: &[Channel], set: &CategorySet<'_>) -> Result<Self, PolicyError> {
-        let issues = set.patterns.len()..resampling_number(set);
+        let (ids, issues) = (ids(set), issues(set));
         for (at, name) in rules.iter().enumerate() {
             let refused = |problem| PolicyError { key: format!("rules[{at}]"), problem };
-            let Some(number) = ids(set).position(|id| means(name, id)) else {
+            let Some(number) = ids.iter().position(|id| means(name, id)) else {
                 return Err(refused(unknown(name, set)));
             };
             if issues.contains(&number) && !channels.is_empty() {
                 return Err(refused(String::from("an issue is on no channel; leave out `channels`")));
             }
         }
-        let named = |(number, id): (usize, &str)| match rules {
+        let named = |(number, id): (RuleNumber, &str)| match rules {
             // An issue says that the body cannot be answered for, so it is exempt by name only.
             [] => !issues.contains(&number),
             rules => rules.iter().any(|name| means(name, id)),
         };
-        Ok(Exemption { rules: ids(set).enumerate().map(named).collect(), channels: channels.to_vec() })
+        Ok(Exemption { rules: ids.into_iter().enumerate().map(named).collect(), channels: channels.to_vec() })
     }
 
     fn covers(&self, rule: RuleNumber, channel: Option<Channel>) -> bool {
