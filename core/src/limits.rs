@@ -14,6 +14,10 @@ pub const MAX_ISSUES: usize = 64;
 pub const MAX_REASONS: usize = 64;
 /// Most messages that a refusal names as those to leave out.
 pub const MAX_DROPPED: usize = 8;
+/// Most exemptions of a configuration: one bit each in a `u64`.
+pub const MAX_EXEMPTIONS: usize = 64;
+/// Most times that the text of offending turns is replaced and the body judged again.
+pub const MAX_REDACTIONS: usize = 3;
 /// Most categories of a set: one bit each in a `u32`.
 pub const MAX_CATEGORIES: usize = 32;
 /// Fewest bytes that so many tokens take: one letter each, and a space between.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::Params;
 use crate::limits::{MAX_MIN_USER_TURNS, MIN_TAU};
+use crate::rules::RuleUse;
 use crate::score::CategorySet;
 
 /// How a conversation is scored.
@@ -45,6 +46,11 @@ pub struct Policy {
     /// What a turn that hits a category adds to the turn's score, by the category's name, 0 to 1; categories that are not named keep
     /// their own weight, and 0 switches a category off.
     pub weights: BTreeMap<String, f64>,
+    /// What a hit of a rule means, by the rule's id (`category.pattern`, `wire.duplicate_key`, `conversation.resampling`) or its group
+    /// (`role_confusion` or `role_confusion.*`, `wire.*`); the id wins over the group. `off`: nothing. `flag` or `label`: the verdict is at least that,
+    /// and the score does not count it. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
+    /// turns it flags. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
+    pub rules: BTreeMap<String, RuleUse>,
     /// The verdict on AI traffic over `max_body_bytes`.
     pub oversize: Unread,
     /// The verdict on AI traffic that readers would disagree about: no JSON, no UTF-8, duplicate keys, an unknown content-encoding and

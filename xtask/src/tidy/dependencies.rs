@@ -21,7 +21,7 @@ const DIRECTION: [(&str, &[&str]); 7] = [
 const ALLOWED: [(&str, &[&str]); 4] = [
     ("floodmark-core", &["libm", "serde", "schemars?"]),
     ("floodmark-tables", &[]),
-    ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json", "serde_path_to_error"]),
+    ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json"]),
     ("floodmark-demo", &["serde", "serde_json", "wasm-bindgen"]),
 ];
 
