@@ -58,6 +58,23 @@ impl<'t> Catalog<'t> {
         policy.weights(&built_in.chain(own).collect::<Vec<_>>())
     }
 
+    /// How many patterns there are.
+    pub fn patterns(&self) -> usize {
+        self.set.patterns.len() + self.own_patterns()
+    }
+
+    /// The rule ids of all patterns, in the order of their numbers.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        let built_in = self.set.patterns.iter().map(|pattern| pattern.id);
+        built_in.chain((0..self.own_patterns()).filter_map(|number| Some(self.own(number)?.id)))
+    }
+
+    /// What the rule ids of patterns begin with, before the dot.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        let own = self.own(0).and_then(|pattern| pattern.id.split('.').next());
+        self.set.categories.iter().map(|category| category.name).chain(own)
+    }
+
     /// The pattern of this number.
     pub fn known(&self, pattern: u16) -> Option<Known<'_>> {
         let number = usize::from(pattern);
@@ -73,6 +90,16 @@ impl<'t> Catalog<'t> {
     pub fn category_bit(&self, pattern: u16) -> u32 {
         let category = self.known(pattern).and_then(|known| u32::try_from(known.category).ok());
         category.and_then(|category| 1u32.checked_shl(category)).unwrap_or(0)
+    }
+
+    #[cfg(not(feature = "operator-patterns"))]
+    fn own_patterns(&self) -> usize {
+        0
+    }
+
+    #[cfg(feature = "operator-patterns")]
+    fn own_patterns(&self) -> usize {
+        self.operator.len()
     }
 
     #[cfg(not(feature = "operator-patterns"))]

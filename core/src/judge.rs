@@ -1,19 +1,20 @@
 //! The one way from a body's bytes to a judgement. Every engine (gateway, host, browser, native) calls this.
 
+use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::catalog::Catalog;
-use crate::conversation::{self, Params, Score};
-use crate::limits::MAX_REASONS;
+use crate::conversation::{self, Params, Score, Turn};
+use crate::limits::{MAX_DROPPED, MAX_EXEMPTIONS, MAX_REASONS};
 use crate::policy::{Policy, PolicyError, Unread};
 use crate::reason::Reason;
+pub use crate::rules::RESAMPLING_RULE;
+use crate::rules::{self, Exempt, Exemption, RuleUse};
 use crate::scan::{Scanned, Scanner};
 use crate::score::CategorySet;
 use crate::verdict::Verdict;
-use crate::wire::{self, Body, Channel, Effect, Format, Issue, IssueKind, Issues};
-
-/// Rule id of a conversation that is blocked, or raised, by its resampling.
-pub const RESAMPLING_RULE: &str = "conversation.resampling";
+use crate::wire::{self, Body, Channel, Document, Effect, Format, Issue, IssueKind, Issues, RawString};
 
 /// What is known of a request besides its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Hint {
     pub ai_path: bool,
     /// What is odd about the request's headers.
     pub issue: Option<IssueKind>,
+    /// Bit `i` is set when the judge's exemption `i` applies to the request.
+    pub exemptions: u64,
 }
 
 /// What was judged of one body.
@@ -33,9 +36,11 @@ pub struct Judgement<'t> {
     pub verdict: Verdict,
     /// The reason that decided it; `None` for `allow`.
     pub decisive: Option<Reason<'t>>,
-    /// Messages without which the score would be below tau, 0-based, ascending; empty where that was not the reason, or more than
-    /// [`crate::limits::MAX_DROPPED`] would have to go.
+    /// Messages without which the score would be below tau and no rule would block alone, 0-based, ascending; empty where that was not the reason,
+    /// or more than [`crate::limits::MAX_DROPPED`] would have to go.
     pub drop_messages: Vec<u32>,
+    /// Where the text of the offending turns of these messages stands in the body; empty where that is not known.
+    pub offending_strings: Vec<RawString>,
     /// The format that the body was read as.
     pub format: Format,
     /// The conversation's score and its parts.
@@ -44,6 +49,8 @@ pub struct Judgement<'t> {
     pub turn_messages: Vec<u32>,
     /// At most [`MAX_REASONS`], those of scored turns first, in wire order.
     pub reasons: Vec<Reason<'t>>,
+    /// Hits that count for nothing because an exemption covers them.
+    pub exempt_hits: u32,
     /// What was odd about the body.
     pub issues: Issues,
 }
@@ -56,6 +63,9 @@ pub struct Judge<'t> {
     params: Params,
     oversize: Unread,
     unparsed: Unread,
+    /// By rule number; `None` where the policy says nothing.
+    uses: Vec<Option<RuleUse>>,
+    exemptions: Vec<Exemption>,
 }
 
 impl<'t> Judge<'t> {
@@ -66,7 +76,23 @@ impl<'t> Judge<'t> {
     pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
         let catalog = Catalog::new(policy, set)?;
         let weights = catalog.weights(policy)?;
-        Ok(Judge { catalog, weights, params: policy.conversation.clone(), oversize: policy.oversize, unparsed: policy.unparsed })
+        let uses = rules::resolve(&policy.rules, &catalog)?;
+        let (params, oversize, unparsed) = (policy.conversation.clone(), policy.oversize, policy.unparsed);
+        Ok(Judge { catalog, weights, params, oversize, unparsed, uses, exemptions: Vec::new() })
+    }
+
+    /// Adds an exemption: hits of `rules` on `channels` count for nothing in requests whose hint names it by its number. Without rules every rule but
+    /// the issues is exempt, without channels they are on all.
+    ///
+    /// # Errors
+    /// A name that means no rule, an issue on a channel, or one exemption too many; the key is the exemption's own.
+    pub fn exempt(&mut self, rules: &[String], channels: &[Channel]) -> Result<(), PolicyError> {
+        if self.exemptions.len() == MAX_EXEMPTIONS {
+            let problem = alloc::format!("there are more than {MAX_EXEMPTIONS} exemptions");
+            return Err(PolicyError { key: String::new(), problem });
+        }
+        self.exemptions.push(Exemption::new(rules, channels, &self.catalog)?);
+        Ok(())
     }
 
     /// Judges one body. Linear in its length (up to the sorting of hashes); never panics, whatever the bytes.
@@ -76,48 +102,76 @@ impl<'t> Judge<'t> {
             body.issues.push(issue, 0);
         }
         let mut document = wire::read(&body, hint.format);
-        let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights }.scan(&document);
+        let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
+        let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt }.scan(&document);
         if scanned.undecoded {
             document.issues.push(IssueKind::EncodedSpans, 0);
         }
         if scanned.own_unread {
             document.issues.push(IssueKind::OperatorPatterns, 0);
         }
-        let resampling = scanned.resampling.is_some();
-        let score = conversation::score(&scanned.turns, resampling, &self.weights, &self.params);
-        let by_resampling = scanned.resampling.filter(|_| score.resampling).map(|turn| Reason {
-            turn: Some(turn),
-            channel: Some(Channel::User),
-            ..Reason::of_rule(RESAMPLING_RULE)
-        });
-        let odd = document.issues.worst().and_then(|issue| self.odd(issue, hint.ai_path || document.format != Format::Unknown));
-        let (verdict, decisive) = match odd {
-            Some((Verdict::Block, rule)) => (Verdict::Block, Some(rule)),
-            _ if score.reaches_tau => (Verdict::Block, self.peak(&score, &scanned).or(by_resampling.clone())),
-            Some((verdict, rule)) => (verdict, Some(rule)),
-            None => match scanned.other_reasons.first() {
-                Some(reason) => (Verdict::Flag, Some(reason.clone())),
-                None => (Verdict::Allow, None),
-            },
-        };
-        let mut drop_messages = Vec::new();
-        if score.reaches_tau {
-            drop_messages =
-                conversation::without(&scanned.turns, &scanned.turn_messages, &self.weights, resampling, &self.params).unwrap_or_default();
-        }
-        let mut reasons: Vec<Reason<'_>> = by_resampling.into_iter().collect();
+        let resampled = self.resampled(&mut scanned, exempt);
+        let adds = resampled.as_ref().is_some_and(|reason| matches!(reason.counts_as, Some(RuleUse::Score | RuleUse::Block)));
+        let score = conversation::score(&scanned.turns, adds, &self.weights, &self.params);
+        let resampled = resampled.filter(|reason| reason.counts_as != Some(RuleUse::Score) || score.resampling);
+        let odd = document
+            .issues
+            .as_slice()
+            .iter()
+            .filter_map(|issue| self.odd(*issue, hint.ai_path || document.format != Format::Unknown, exempt));
+        let by_score = score.reaches_tau.then(|| (Verdict::Block, self.peak(&score, &scanned).or_else(|| resampled.clone())));
+        let raised = &scanned.raised;
+        let raises = [(Verdict::Block, &raised.block), (Verdict::Label, &raised.label), (Verdict::Flag, &raised.flag)];
+        let of_rules = raises.into_iter().filter(|(_, reason)| reason.is_some()).map(|(verdict, reason)| (verdict, reason.clone()));
+        let by_resampling = resampled.as_ref().and_then(|reason| Some((verdict_of(reason.counts_as?)?, Some(reason.clone()))));
+        // The first of the strongest decides.
+        let all = odd.map(|(verdict, reason)| (verdict, Some(reason))).chain(of_rules).chain(by_score).chain(by_resampling);
+        let (verdict, decisive) = all.fold((Verdict::Allow, None), |best, next| if next.0 > best.0 { next } else { best });
+        let sticks = scanned.blocked_elsewhere || resampled.as_ref().is_some_and(|reason| reason.counts_as == Some(RuleUse::Block));
+        let drop_messages = if sticks { Vec::new() } else { self.to_drop(&scanned, score.reaches_tau, adds).unwrap_or_default() };
+        let offending_strings = offending(&body, &document, &scanned.hit_events, &drop_messages);
+        let mut reasons: Vec<Reason<'_>> = resampled.into_iter().collect();
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
-        let (format, issues, turn_messages) = (document.format, document.issues, scanned.turn_messages);
-        Judgement { verdict, decisive, drop_messages, format, score, turn_messages, reasons, issues }
+        let Document { format, issues, .. } = document;
+        let Scanned { turn_messages, exempt_hits, .. } = scanned;
+        Judgement { verdict, decisive, drop_messages, offending_strings, format, score, turn_messages, reasons, exempt_hits, issues }
+    }
+
+    /// Resampling as a reason; `None` when it was not seen or does not count.
+    fn resampled<'s>(&self, scanned: &mut Scanned<'s>, exempt: Exempt<'_>) -> Option<Reason<'s>> {
+        let (turn, rule) = (scanned.resampling?, rules::resampling_number(&self.catalog));
+        let rule_use = self.uses.get(rule).copied().flatten().unwrap_or(RuleUse::Score);
+        if rule_use == RuleUse::Off {
+            return None;
+        }
+        let counts_as = if exempt.covers(rule, Some(Channel::User)) { None } else { Some(rule_use) };
+        scanned.exempt_hits += u32::from(counts_as.is_none());
+        Some(Reason { turn: Some(turn), channel: Some(Channel::User), ..Reason::of_rule(RESAMPLING_RULE, counts_as) })
+    }
+
+    /// The fewest messages without which nothing would block. `None` when there are too many, or dropping does not help.
+    fn to_drop(&self, scanned: &Scanned<'_>, reaches_tau: bool, resampling: bool) -> Option<Vec<u32>> {
+        let mut dropped = scanned.blocked_messages.clone();
+        // In order already, unless the body holds two lists of messages.
+        dropped.sort_unstable();
+        dropped.dedup();
+        if reaches_tau {
+            let turns = scanned.turns.iter().copied().zip(scanned.turn_messages.iter().copied());
+            let (turns, messages): (Vec<Turn>, Vec<u32>) = turns.filter(|(_, message)| dropped.binary_search(message).is_err()).unzip();
+            dropped.extend(conversation::without(&turns, &messages, &self.weights, resampling, &self.params)?);
+            dropped.sort_unstable();
+        }
+        (dropped.len() <= MAX_DROPPED).then_some(dropped)
     }
 
     /// The judgement of a body that was not read, because of `issue`.
     pub fn unread(&self, issue: Issue, hint: Hint) -> Judgement<'t> {
         let mut issues = Issues::default();
         issues.push(issue.kind, issue.at);
-        let (verdict, decisive) = match self.odd(issue, hint.ai_path) {
+        let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
+        let (verdict, decisive) = match self.odd(issue, hint.ai_path, exempt) {
             Some((verdict, rule)) => (verdict, Some(rule)),
             None => (Verdict::Allow, None),
         };
@@ -125,10 +179,12 @@ impl<'t> Judge<'t> {
             verdict,
             decisive,
             drop_messages: Vec::new(),
+            offending_strings: Vec::new(),
             format: Format::Unknown,
             score: Score::default(),
             turn_messages: Vec::new(),
             reasons: Vec::new(),
+            exempt_hits: 0,
             issues,
         }
     }
@@ -139,15 +195,19 @@ impl<'t> Judge<'t> {
     }
 
     /// What an issue makes of the verdict, and its rule; `None` when it is only counted.
-    fn odd(&self, issue: Issue, recognised: bool) -> Option<(Verdict, Reason<'t>)> {
+    fn odd(&self, issue: Issue, recognised: bool, exempt: Exempt<'_>) -> Option<(Verdict, Reason<'t>)> {
         let unread = if issue.kind == IssueKind::Oversize { self.oversize } else { self.unparsed };
-        let verdict = match (issue.kind.effect(), unread) {
-            (Effect::Note, _) => return None,
-            (Effect::Refuse, _) if !recognised => return None,
-            (Effect::Refuse, Unread::Block) => Verdict::Block,
-            (Effect::Refuse, Unread::Flag) | (Effect::Flag, _) => Verdict::Flag,
+        let number = rules::issue_number(&self.catalog, issue.kind);
+        let rule_use = match (self.uses.get(number).copied().flatten(), issue.kind.effect(), unread) {
+            (Some(rule_use), ..) => rule_use,
+            (None, Effect::Note, _) => return None,
+            (None, Effect::Refuse, Unread::Block) => RuleUse::Block,
+            // Where nobody would read the body as AI traffic, nothing about it is worth a word.
+            (None, Effect::Refuse, Unread::Flag) if !recognised => return None,
+            (None, Effect::Refuse | Effect::Flag, _) => RuleUse::Flag,
         };
-        Some((verdict, Reason::of_rule(issue.kind.rule())))
+        let verdict = verdict_of(rule_use).filter(|verdict| recognised || *verdict < Verdict::Block)?;
+        (!exempt.covers(number, None)).then(|| (verdict, Reason::of_rule(issue.kind.rule(), Some(rule_use))))
     }
 
     /// The reason to name for a conversation that reaches tau: the weightiest pattern of the first turn with the peak score. None when no turn
@@ -158,6 +218,28 @@ impl<'t> Judge<'t> {
         let user = scanned.turns.get(at).is_some_and(|turn| turn.user);
         let channel = Some(if user { Channel::User } else { Channel::ToolResult });
         let turn = scanned.turn_messages.get(at).copied();
-        Some(Reason { category: Some(pattern.category_name), channel, turn, ..Reason::of_rule(pattern.id) })
+        Some(Reason { category: Some(pattern.category_name), channel, turn, ..Reason::of_rule(pattern.id, Some(RuleUse::Score)) })
     }
+}
+
+/// The verdict that a hit of this use raises to by itself.
+fn verdict_of(rule_use: RuleUse) -> Option<Verdict> {
+    match rule_use {
+        RuleUse::Off | RuleUse::Score => None,
+        RuleUse::Flag => Some(Verdict::Flag),
+        RuleUse::Label => Some(Verdict::Label),
+        RuleUse::Block => Some(Verdict::Block),
+    }
+}
+
+/// Where the strings of the hit events of `dropped` messages stand in the body. Nowhere when readers may disagree about the body, or when it was
+/// not read as it stands.
+fn offending(body: &Body<'_>, document: &Document<'_>, hit_events: &[usize], dropped: &[u32]) -> Vec<RawString> {
+    let as_it_stands = matches!(body.text, Cow::Borrowed(_));
+    if !as_it_stands || document.issues.worst().is_some_and(|issue| issue.kind.effect() == Effect::Refuse) {
+        return Vec::new();
+    }
+    let events = hit_events.iter().filter_map(|&index| document.events.get(index));
+    let offending = events.filter(|event| event.message.is_some_and(|message| dropped.binary_search(&message).is_ok()));
+    offending.flat_map(|event| event.strings.iter().copied()).collect()
 }

@@ -7,7 +7,8 @@
 //!       -> conversation (one score) -> judge (verdict with reasons) -> report (what every engine prints)
 //! ```
 //!
-//! `policy` holds the numbers that an operator may change; `limits` those that bound the work.
+//! `policy` holds the numbers that an operator may change, `rules` what a hit of each rule means; `limits` bounds the work. `redact` takes out of
+//! a body what a judgement was for.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
@@ -25,7 +26,9 @@ pub mod limits;
 pub mod operator;
 pub mod policy;
 pub mod reason;
+mod redact;
 pub mod report;
+pub mod rules;
 mod scan;
 pub mod score;
 pub mod text;
@@ -36,4 +39,5 @@ pub use judge::{Hint, Judge, Judgement};
 pub use policy::Policy;
 pub use reason::Reason;
 pub use report::Report;
+pub use rules::RuleUse;
 pub use verdict::{Action, Verdict};

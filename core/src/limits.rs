@@ -14,6 +14,10 @@ pub const MAX_ISSUES: usize = 64;
 pub const MAX_REASONS: usize = 64;
 /// Most messages that a refusal names as those to leave out.
 pub const MAX_DROPPED: usize = 8;
+/// Most exemptions of a configuration: one bit each in a `u64`.
+pub const MAX_EXEMPTIONS: usize = 64;
+/// Most times that the text of offending turns is replaced and the body judged again.
+pub const MAX_REDACTIONS: usize = 3;
 /// Most categories of a set: one bit each in a `u32`.
 pub const MAX_CATEGORIES: usize = 32;
 /// Fewest bytes that so many tokens take: one letter each, and a space between.
@@ -44,6 +48,8 @@ pub const MAX_GAP_WORD_BYTES: usize = 48;
 pub const SEPARATORS_AROUND: usize = 32;
 /// How far a sentence is read in each direction from a phrase in it, in bytes.
 pub const MAX_SENTENCE_BYTES: usize = 400;
+/// Longest HTML tag that is passed over, in bytes.
+pub const MAX_TAG_BYTES: usize = 256;
 /// Most patterns of the operator's own in one policy.
 pub const MAX_OPERATOR_PATTERNS: usize = 64;
 /// Longest pattern of the operator's own, in bytes.

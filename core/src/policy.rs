@@ -11,6 +11,7 @@ use crate::conversation::Params;
 use crate::limits::{MAX_MIN_USER_TURNS, MIN_TAU};
 #[cfg(feature = "operator-patterns")]
 use crate::operator::OperatorPattern;
+use crate::rules::RuleUse;
 
 /// How a conversation is scored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,11 @@ pub struct Policy {
     /// Patterns of your own; at most 64. A hit counts as one of a built-in pattern does: its category's weight, in every message.
     #[cfg(feature = "operator-patterns")]
     pub patterns: Vec<OperatorPattern>,
+    /// What a hit of a rule means, by the rule's id (`category.pattern`, `operator.name`, `wire.duplicate_key`, `conversation.resampling`) or
+    /// its group (`role_confusion` or `role_confusion.*`, `operator.*`, `wire.*`); the id wins over the group. `off`: nothing. `flag` or `label`: the verdict is at least that,
+    /// and the score does not count it. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
+    /// turns it flags. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
+    pub rules: BTreeMap<String, RuleUse>,
     /// The verdict on AI traffic over `max_body_bytes`.
     pub oversize: Unread,
     /// The verdict on AI traffic that readers would disagree about: no JSON, no UTF-8, duplicate keys, an unknown content-encoding and

@@ -1,5 +1,6 @@
 //! Reasons: which rule was met, and where.
 
+use crate::rules::RuleUse;
 use crate::text::View;
 use crate::wire::Channel;
 
@@ -18,11 +19,13 @@ pub struct Reason<'t> {
     pub span: Option<(usize, usize)>,
     /// The view that the pattern was found in.
     pub view: Option<View>,
+    /// What it means here; `None` when it is exempt.
+    pub counts_as: Option<RuleUse>,
 }
 
 impl<'t> Reason<'t> {
     /// A rule with no place in a text.
-    pub fn of_rule(rule: &'t str) -> Self {
-        Reason { rule, category: None, channel: None, turn: None, span: None, view: None }
+    pub fn of_rule(rule: &'t str, counts_as: Option<RuleUse>) -> Self {
+        Reason { rule, category: None, channel: None, turn: None, span: None, view: None, counts_as }
     }
 }

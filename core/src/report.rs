@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use crate::judge::Judgement;
 use crate::reason::Reason;
+use crate::rules::RuleUse;
 
 /// A judgement, ready for JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<'a> {
-    /// `allow`, `flag` or `block`.
+    /// `allow`, `flag`, `label` or `block`.
     pub verdict: &'static str,
     /// The rule that decided the verdict; null for `allow`.
     pub rule: Option<&'a str>,
@@ -24,6 +25,8 @@ pub struct Report<'a> {
     pub turn_scores: &'a [f64],
     /// Message index of each of them.
     pub turn_messages: &'a [u32],
+    /// Hits that count for nothing because an exemption covers them.
+    pub exempt_hits: u32,
     /// Everything that was found.
     pub reasons: Vec<ReasonReport<'a>>,
     /// What was odd about the body.
@@ -61,6 +64,8 @@ pub struct ReasonReport<'a> {
     pub span: Option<(usize, usize)>,
     /// The view that the pattern was found in; null where no text was searched.
     pub view: Option<&'static str>,
+    /// What it means for the verdict: `flag`, `label`, `score`, `block`, or `exempt`.
+    pub counts_as: &'static str,
 }
 
 /// An issue, ready for JSON.
@@ -83,6 +88,7 @@ impl<'a> From<&'a Judgement<'_>> for Report<'a> {
             score: score.score,
             turn_scores: &score.turn_scores,
             turn_messages: &judgement.turn_messages,
+            exempt_hits: judgement.exempt_hits,
             reasons: judgement.reasons.iter().map(ReasonReport::from).collect(),
             issues: judgement.issues.as_slice().iter().map(|issue| IssueReport { issue: issue.kind.name(), at: issue.at }).collect(),
             format: judgement.format.name(),
@@ -106,6 +112,7 @@ impl<'a> From<&'a Reason<'_>> for ReasonReport<'a> {
             turn: reason.turn,
             span: reason.span,
             view: reason.view.map(|view| view.name()),
+            counts_as: reason.counts_as.map_or("exempt", RuleUse::name),
         }
     }
 }

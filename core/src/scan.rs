@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::conversation::{Resampling, Turn};
 use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
 use crate::reason::Reason;
+use crate::rules::{Exempt, RuleUse};
 use crate::text::{Decoded, Folded, View, decode};
 use crate::wire::{Channel, Document, Event};
 
@@ -26,6 +27,34 @@ pub(crate) struct Scanned<'t> {
     pub undecoded: bool,
     /// Whether the operator's own patterns would have had to be looked at more closely than is allowed.
     pub own_unread: bool,
+    pub raised: Raised<'t>,
+    /// Indices of the events that are turns and hold a hit which counts.
+    pub hit_events: Vec<usize>,
+    /// Messages that hold a hit which blocks alone.
+    pub blocked_messages: Vec<u32>,
+    /// A hit that blocks alone stands outside the messages.
+    pub blocked_elsewhere: bool,
+    pub exempt_hits: u32,
+}
+
+/// The first hit that raises the verdict by itself, for each verdict that it can raise to.
+#[derive(Debug, Default)]
+pub(crate) struct Raised<'t> {
+    pub flag: Option<Reason<'t>>,
+    pub label: Option<Reason<'t>>,
+    pub block: Option<Reason<'t>>,
+}
+
+impl<'t> Raised<'t> {
+    /// Where the first hit of this meaning belongs, if it raises anything.
+    fn slot(&mut self, counts_as: Option<RuleUse>) -> Option<&mut Option<Reason<'t>>> {
+        match counts_as? {
+            RuleUse::Flag => Some(&mut self.flag),
+            RuleUse::Label => Some(&mut self.label),
+            RuleUse::Block => Some(&mut self.block),
+            RuleUse::Off | RuleUse::Score => None,
+        }
+    }
 }
 
 /// A pattern that an event holds.
@@ -37,10 +66,35 @@ struct EventHit {
     span: (usize, usize),
 }
 
-/// Scans for a set's patterns; a category of weight 0 is switched off.
+/// Scans for a catalog's patterns; what only scores and is of weight 0 is switched off.
 pub(crate) struct Scanner<'s> {
     pub catalog: &'s Catalog<'s>,
     pub weights: &'s [f64],
+    /// What a hit means, by the rule's number, of which patterns have the first; `None` where nothing is said.
+    pub uses: &'s [Option<RuleUse>],
+    pub exempt: Exempt<'s>,
+}
+
+impl<'t> Scanned<'t> {
+    /// Notes a hit in `event`; `reason` is made only where it is kept.
+    fn take(&mut self, event: &Event<'_>, counts_as: Option<RuleUse>, reason: impl FnOnce() -> Option<Reason<'t>>) {
+        self.exempt_hits += u32::from(counts_as.is_none());
+        if counts_as == Some(RuleUse::Block) {
+            self.blocked_messages.extend(event.message);
+            self.blocked_elsewhere |= event.message.is_none();
+        }
+        let first = self.raised.slot(counts_as).filter(|slot| slot.is_none());
+        let reasons = if event.channel.is_turn() { &mut self.turn_reasons } else { &mut self.other_reasons };
+        if first.is_some() || reasons.len() < MAX_REASONS {
+            let reason = reason();
+            if let Some(first) = first {
+                first.clone_from(&reason);
+            }
+            if reasons.len() < MAX_REASONS {
+                reasons.extend(reason);
+            }
+        }
+    }
 }
 
 impl<'s> Scanner<'s> {
@@ -62,7 +116,7 @@ impl<'s> Scanner<'s> {
         for (number, event) in document.events.iter().enumerate() {
             let (own, rest) = hits.split_at_checked(hits.partition_point(|hit| hit.event <= number)).unwrap_or_default();
             hits = rest;
-            self.event(event, own, &mut scanned);
+            self.event(number, event, own, &mut scanned);
             if let (Channel::User, Some(resampling)) = (event.channel, &mut resampling) {
                 // Records are not the message's words: random metadata must not make repeated messages look different.
                 resampling.push(Folded::new(event.parts(), folds).as_str());
@@ -77,7 +131,7 @@ impl<'s> Scanner<'s> {
     /// What the events hold in any view, event by event and each pattern once a view, first what stands there undisguised; and whether that is all.
     fn hits(&self, document: &Document<'_>, decoded: &[(usize, Decoded)], views: &[Folded<'_>]) -> (Vec<EventHit>, bool) {
         let mut hits: Vec<EventHit> = Vec::new();
-        let wanted = |pattern| self.weight(pattern) > 0.0;
+        let wanted = |pattern| self.rule_use(pattern) != RuleUse::Off;
         let mut take = |number: usize, pattern, view, start, end| {
             let Some(folded) = views.get(number) else { return };
             let (event, view, span) = match number.checked_sub(document.events.len()).and_then(|at| decoded.get(at)) {
@@ -104,25 +158,47 @@ impl<'s> Scanner<'s> {
     }
 
     /// Takes what one event holds.
-    fn event(&self, event: &Event<'_>, hits: &[EventHit], scanned: &mut Scanned<'s>) {
-        let turn = event.channel.is_turn();
-        let reasons = if turn { &mut scanned.turn_reasons } else { &mut scanned.other_reasons };
-        let mut found: Vec<u16> = Vec::new();
+    fn event(&self, number: usize, event: &Event<'_>, hits: &[EventHit], scanned: &mut Scanned<'s>) {
+        let (mut found, mut counting): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
         for hit in hits {
             if found.contains(&hit.pattern) {
                 continue;
             }
             found.push(hit.pattern);
-            if reasons.len() < MAX_REASONS {
-                reasons.extend(self.reason(event, hit));
+            let counts_as = self.counts_as(hit.pattern, event.channel);
+            if let Some(RuleUse::Score | RuleUse::Block) = counts_as {
+                counting.push(hit.pattern);
             }
+            scanned.take(event, counts_as, || Some(Reason { counts_as, ..self.reason(event, hit)? }));
         }
-        if turn {
-            let categories = found.iter().fold(0, |bits, &pattern| bits | self.catalog.category_bit(pattern));
+        if event.channel.is_turn() {
+            if !counting.is_empty() {
+                scanned.hit_events.push(number);
+            }
+            let weighty = counting.iter().filter(|&&pattern| self.weight(pattern) > 0.0);
+            let categories = weighty.fold(0, |bits, &pattern| bits | self.catalog.category_bit(pattern));
             scanned.turns.push(Turn { user: event.channel == Channel::User, categories });
             scanned.turn_messages.push(event.message.unwrap_or_default());
             // Of equals `max_by` takes the last, so the order is turned.
-            scanned.turn_patterns.push(found.into_iter().rev().max_by(|one, other| self.weight(*one).total_cmp(&self.weight(*other))));
+            scanned.turn_patterns.push(counting.into_iter().rev().max_by(|one, other| self.weight(*one).total_cmp(&self.weight(*other))));
+        }
+    }
+
+    /// What a hit means in a turn.
+    fn rule_use(&self, pattern: u16) -> RuleUse {
+        match self.uses.get(usize::from(pattern)).copied().flatten() {
+            None | Some(RuleUse::Score) if self.weight(pattern) > 0.0 => RuleUse::Score,
+            None | Some(RuleUse::Score) => RuleUse::Off,
+            Some(rule_use) => rule_use,
+        }
+    }
+
+    /// What a hit on `channel` means; `None` when it is exempt.
+    fn counts_as(&self, pattern: u16, channel: Channel) -> Option<RuleUse> {
+        match self.rule_use(pattern) {
+            _ if self.exempt.covers(usize::from(pattern), Some(channel)) => None,
+            RuleUse::Score if !channel.is_turn() => Some(RuleUse::Flag),
+            rule_use => Some(rule_use),
         }
     }
 
@@ -139,6 +215,7 @@ impl<'s> Scanner<'s> {
             turn: event.message,
             span: Some(hit.span),
             view: Some(hit.view),
+            counts_as: None,
         })
     }
 }

@@ -7,19 +7,22 @@ pub enum Verdict {
     Allow,
     /// Worth a log line.
     Flag,
+    /// Passes, and whoever is behind the gateway should know.
+    Label,
     /// Should not pass.
     Block,
 }
 
 impl Verdict {
     /// Every verdict that this version gives, in rising order.
-    pub const ALL: [Verdict; 3] = [Verdict::Allow, Verdict::Flag, Verdict::Block];
+    pub const ALL: [Verdict; 4] = [Verdict::Allow, Verdict::Flag, Verdict::Label, Verdict::Block];
 
     /// Its name everywhere.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Allow => "allow",
             Verdict::Flag => "flag",
+            Verdict::Label => "label",
             Verdict::Block => "block",
         }
     }
@@ -30,6 +33,10 @@ impl Verdict {
 pub enum Action {
     /// Lets it pass.
     Continue,
+    /// Lets it pass and says so to whoever is behind it.
+    Label,
+    /// Takes the offending turns' text out and lets the rest pass.
+    Redact,
     /// Answers in the upstream's place.
     Reject,
 }
@@ -39,6 +46,8 @@ impl Action {
     pub const fn name(self) -> &'static str {
         match self {
             Action::Continue => "continue",
+            Action::Label => "label",
+            Action::Redact => "redact",
             Action::Reject => "reject",
         }
     }

@@ -73,6 +73,50 @@ fn every_case_reads_as_it_says() {
     }
 }
 
+/// Where an event's strings stand in the body: quote to quote, apart from each other, and each a part of the event's text.
+#[test]
+fn strings_stand_where_the_events_say() {
+    let mut paths = Vec::new();
+    cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/wire"), &mut paths);
+    let mut checked = 0;
+    for path in paths {
+        let case: Case = serde_json::from_str(&fs::read_to_string(&path).expect("a readable case")).expect("a case");
+        let bytes = case.bytes();
+        let body = Body::new(&bytes);
+        if body.text.len() + body.skipped_bytes != bytes.len() {
+            continue;
+        }
+        let mut all = Vec::new();
+        for event in wire::read(&body, case.hint()).events {
+            for place in &event.strings {
+                let raw = std::str::from_utf8(&bytes[place.start as usize..place.end as usize]).expect("whole characters");
+                assert!(raw.len() >= 2 && raw.starts_with('"') && raw.ends_with('"'), "{}: {raw}", path.display());
+                // Lenient forms that serde_json refuses are decoded by other tests.
+                if let Ok(text) = serde_json::from_str::<String>(raw) {
+                    assert!(event.text.contains(&text), "{}: {raw} is no part of {:?}", path.display(), event.text);
+                    checked += 1;
+                }
+            }
+            all.extend(event.strings);
+        }
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[0].end <= pair[1].start), "{}: {all:?}", path.display());
+    }
+    assert!(checked > 50, "only {checked} strings were compared");
+}
+
+/// Which strings of a message can be replaced: all of its text, and what else is more than a word; neither keys nor identifiers.
+#[test]
+fn identifiers_keys_and_spelled_arguments_have_no_place() {
+    let body = br#"{"messages":[{"role":"user","name":"al","x":["ab","a b",{"c d":"e f"}],"content":[{"type":"text","text":"t"},
+        {"type":"image_url","image_url":{"url":"data:,A"}}],"function_call":{"name":"n","arguments":"{\"a\":\"g h\"}"}}]}"#;
+    let body = Body::new(body);
+    let document = wire::read(&body, None);
+    let [event] = document.events.as_slice() else { panic!("one event: {:?}", document.events) };
+    let strings: Vec<&str> = event.strings.iter().map(|place| &body.text[place.start as usize..place.end as usize]).collect();
+    assert_eq!(strings, [r#""a b""#, r#""e f""#, r#""t""#]);
+}
+
 /// More messages than are told apart: the body is refused, and the rest is scanned all the same.
 #[test]
 fn messages_beyond_the_cap_are_read_together() {

@@ -204,12 +204,15 @@ fn memory_stays_in_its_budget_with_a_thousand_open_streams_and_is_given_back() {
         open.into_iter().for_each(|id| drop(gateway.finish(id).unwrap()));
         gateway.memory_bytes()
     };
-    let (first, mut last) = (round(), 0);
+    let first = round();
     assert!(first <= 32 << 20, "{first} bytes with 1,000 open streams");
-    for _ in 0..5 {
+    // The first round starts on a heap that no stream has cut up yet, so the second may need a page more.
+    let (settled, mut last) = (round(), 0);
+    assert!(settled <= first + (64 << 10), "{settled} bytes after {first}");
+    for _ in 0..10 {
         last = round();
     }
-    assert_eq!(last, first, "what a finished stream held is used again");
+    assert_eq!(last, settled, "what a finished stream held is used again");
 }
 
 #[test]

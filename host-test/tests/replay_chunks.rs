@@ -4,6 +4,7 @@ mod support;
 
 use std::cell::RefCell;
 
+use floodmark_core::{Hint, Judge, Policy};
 use floodmark_host::emulator::{Exchange, Gateway, Options, Request, UpstreamReply};
 use floodmark_host::replay::Replay;
 use proptest::prelude::*;
@@ -11,6 +12,7 @@ use support::{plugin, runtimes};
 
 const MONITOR: &str = r#"{"version":1}"#;
 const ENFORCE: &str = r#"{"version":1,"defaults":{"mode":"enforce"}}"#;
+const REDACT: &str = r#"{"version":1,"defaults":{"mode":"enforce","action":"redact"}}"#;
 
 /// Bodies worth cutting: characters of two, three and four bytes, escapes, an attack, another format, and bad ones.
 fn bodies() -> Vec<Vec<u8>> {
@@ -64,9 +66,16 @@ fn fate(exchange: &Exchange) -> Fate<'_> {
     }
 }
 
+/// The body that core makes of one that is blocked; `None` when it cannot be redacted.
+fn redacted(body: &[u8]) -> Option<Vec<u8>> {
+    let judge = Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).unwrap();
+    let hint = Hint { ai_path: true, ..Hint::default() };
+    judge.redact(body, &judge.judge(body, hint), hint)
+}
+
 #[test]
 fn any_chunking_gives_one_report_natively() {
-    for config in [MONITOR, ENFORCE] {
+    for config in [MONITOR, ENFORCE, REDACT] {
         let native = RefCell::new(Replay::native(config).unwrap());
         // None for the empty body, which is let pass as no body.
         let report = |request: &Request| native.borrow_mut().judge(request).unwrap().ok();
@@ -80,7 +89,7 @@ fn any_chunking_gives_one_report_natively() {
 fn any_chunking_gives_one_report_and_one_fate_in_wasm() {
     let wasm = plugin();
     for engine in runtimes() {
-        for config in [MONITOR, ENFORCE] {
+        for config in [MONITOR, ENFORCE, REDACT] {
             let native = RefCell::new(Replay::native(config).unwrap());
             let gateway = RefCell::new(Gateway::start(&wasm, config, Options { engine, ..Options::default() }).unwrap());
             let exchange = |request: &Request| gateway.borrow_mut().exchange(request, &UpstreamReply::ok()).unwrap();
@@ -89,12 +98,14 @@ fn any_chunking_gives_one_report_and_one_fate_in_wasm() {
                 prop_assert_eq!(fate(&cut), fate(&one));
                 let native = native.borrow_mut().judge(&whole(&body)).unwrap().ok();
                 prop_assert_eq!(native.is_none(), body.is_empty());
-                let blocked = config == ENFORCE && native.as_ref().is_some_and(|report| report.starts_with(r#"{"verdict":"block""#));
+                let blocked = config != MONITOR && native.as_ref().is_some_and(|report| report.starts_with(r#"{"verdict":"block""#));
+                let redacted = if blocked && config == REDACT { redacted(&body) } else { None };
+                let blocked = blocked && redacted.is_none();
                 let expected = Fate {
                     report: native.as_deref(),
                     status: Some(if blocked { 403 } else { 200 }),
                     local: blocked,
-                    upstream: (!blocked).then_some(body.as_slice()),
+                    upstream: (!blocked).then_some(redacted.as_deref().unwrap_or(&body)),
                 };
                 prop_assert_eq!(fate(&cut), expected);
             });
@@ -107,6 +118,7 @@ fn the_bodies_hold_what_the_property_needs() {
     let mut native = Replay::native(MONITOR).unwrap();
     let mut start = |body: &[u8]| native.judge(&whole(body)).unwrap().unwrap()[..60].to_owned();
     let bodies = bodies();
+    assert!(redacted(&bodies[0]).is_some() && redacted(&bodies[3]).is_none());
     assert!(start(&bodies[0]).starts_with(r#"{"verdict":"block","rule":"role_confusion."#), "{}", start(&bodies[0]));
     assert!(start(&bodies[1]).starts_with(r#"{"verdict":"allow","#), "{}", start(&bodies[1]));
 }

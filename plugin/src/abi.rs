@@ -22,6 +22,7 @@ unsafe extern "C" {
     fn proxy_log(level: u32, message: *const u8, size: usize) -> u32;
     fn proxy_get_current_time_nanoseconds(time: *mut u64) -> u32;
     fn proxy_get_buffer_bytes(kind: u32, start: usize, length: usize, data: *mut *mut u8, size: *mut usize) -> u32;
+    fn proxy_set_buffer_bytes(kind: u32, start: usize, length: usize, data: *const u8, size: usize) -> u32;
     fn proxy_get_header_map_pairs(map: u32, data: *mut *mut u8, size: *mut usize) -> u32;
     fn proxy_replace_header_map_value(map: u32, key: *const u8, key_size: usize, value: *const u8, value_size: usize) -> u32;
     fn proxy_remove_header_map_value(map: u32, key: *const u8, key_size: usize) -> u32;
@@ -75,6 +76,12 @@ pub fn now_ns() -> Result<u64, HostError> {
 pub fn buffer(kind: u32, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
     // SAFETY: the pointers are those of `received`'s live variables.
     received(|data, size| unsafe { proxy_get_buffer_bytes(kind, start, length, data, size) })
+}
+
+/// Puts `data` in the place of a buffer's first `length` bytes. Envoy knows no other place than the start and the end.
+pub fn replace_buffer_start(kind: u32, length: usize, data: &[u8]) -> Result<(), HostError> {
+    // SAFETY: pointer and length are those of a live slice.
+    status(unsafe { proxy_set_buffer_bytes(kind, 0, length, data.as_ptr(), data.len()) })
 }
 
 /// All pairs of a header map.

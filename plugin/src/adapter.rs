@@ -32,6 +32,14 @@ impl Host for Gateway {
         abi::buffer(abi::REQUEST_BODY, start, length)
     }
 
+    fn set_request_header(&self, name: &str, value: &str) -> Result<(), HostError> {
+        abi::replace_header(abi::REQUEST_HEADERS, name, value)
+    }
+
+    fn replace_request_body(&self, length: usize, body: &[u8]) -> Result<(), HostError> {
+        abi::replace_buffer_start(abi::REQUEST_BODY, length, body)
+    }
+
     fn set_response_header(&self, name: &str, value: Option<&str>) -> Result<(), HostError> {
         match value {
             Some(value) => abi::replace_header(abi::RESPONSE_HEADERS, name, value),

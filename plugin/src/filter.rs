@@ -3,13 +3,14 @@
 use std::rc::Rc;
 
 use floodmark_core::wire::{Issue, IssueKind};
-use floodmark_core::{Action, Hint, Judge, Judgement, Report, Verdict};
+use floodmark_core::{Action, Hint, Judge, Judgement, Verdict};
 
-use crate::config::{Mode, Rules, Ruleset, Target};
+use crate::config::{Mode, OnBlock, Rules, Ruleset, Target};
 use crate::event_id::EventIds;
 use crate::host::{Host, LogLevel};
+use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, VERDICT_HEADER};
 use crate::metrics::{Metrics, Passed};
-use crate::reply::{self, EVENT_ID_HEADER, VERDICT_HEADER};
+use crate::reply;
 use crate::request::{Body, Request, begins_like_json};
 
 /// What a callback tells the host.
@@ -39,7 +40,10 @@ pub struct Filter {
     state: State,
     event_id: String,
     mode: Mode,
+    /// The request's headers have not been sent on.
+    headers_held: bool,
     verdict: Option<Verdict>,
+    action: Action,
     replied: bool,
 }
 
@@ -90,13 +94,23 @@ const START_BYTES: usize = 1024;
 impl Filter {
     /// A filter for a new request.
     pub fn new(shared: Rc<Shared>) -> Self {
-        Filter { shared, state: State::Idle, event_id: String::new(), mode: Mode::Off, verdict: None, replied: false }
+        Filter {
+            shared,
+            state: State::Idle,
+            event_id: String::new(),
+            mode: Mode::Off,
+            headers_held: false,
+            verdict: None,
+            action: Action::Continue,
+            replied: false,
+        }
     }
 
     /// Request headers came. `last` when no body follows. May run again when the gateway restarts the request.
     pub fn request_headers(&mut self, host: &dyn Host, last: bool) -> Flow {
         let shared = Rc::clone(&self.shared);
         self.state = State::Idle;
+        (self.verdict, self.action) = (None, Action::Continue);
         if !shared.rules.enabled {
             return self.pass(host, Passed::Off);
         }
@@ -120,24 +134,24 @@ impl Filter {
             return self.pass(host, Passed::NoBody);
         }
         self.event_id = shared.event_ids.for_request(request.value("x-request-id"), host.now_ns());
-        match request.body(&rules.settings) {
+        match request.body(&rules.settings, rules.exemptions(&request, target, route)) {
             Body::Upgrade => self.pass(host, Passed::Upgrade),
             Body::Ignored => self.pass(host, Passed::NotAi),
-            Body::Oversize(hint) => self.unread(host, rules, IssueKind::Oversize, hint),
-            Body::Encoded(hint) => self.unread(host, rules, IssueKind::ContentEncoding, hint),
+            Body::Oversize(hint) => self.unread_by_headers(host, rules, IssueKind::Oversize, hint),
+            Body::Encoded(hint) => self.unread_by_headers(host, rules, IssueKind::ContentEncoding, hint),
             Body::Read(hint) => self.read(Reading { rules: Rc::clone(rules), hint, only_json: false }),
             Body::ReadIfJson(hint) => self.read(Reading { rules: Rc::clone(rules), hint, only_json: true }),
         }
     }
 
     fn read(&mut self, reading: Reading) -> Flow {
-        let hold_headers = self.mode == Mode::Enforce && reading.rules.settings.hold_headers;
+        self.headers_held = self.mode == Mode::Enforce && reading.rules.settings.hold_headers;
         self.state = if self.mode == Mode::Enforce {
             State::Holding { reading, buffered_bytes: 0 }
         } else {
             State::Copying { reading, copy: Vec::new() }
         };
-        if hold_headers { Flow::Pause } else { Flow::Continue }
+        if self.headers_held { Flow::Pause } else { Flow::Continue }
     }
 
     /// A piece of the request body came. `size_bytes` is what the host can give now: everything so far while it is held, otherwise the piece.
@@ -187,6 +201,8 @@ impl Filter {
         if self.mode == Mode::Enforce && !self.replied {
             self.checked(host, host.set_response_header(EVENT_ID_HEADER, None));
             self.checked(host, host.set_response_header(VERDICT_HEADER, self.verdict.map(Verdict::name)));
+            let action = Some(self.action).filter(|action| *action != Action::Continue);
+            self.checked(host, host.set_response_header(ACTION_HEADER, action.map(Action::name)));
         }
         Flow::Continue
     }
@@ -207,8 +223,13 @@ impl Filter {
         }
     }
 
+    /// `body` is what the host holds, byte for byte: a redacted one is put in its place.
     fn judge(&mut self, host: &dyn Host, reading: &Reading, body: &[u8]) -> Flow {
-        self.act(host, &reading.rules, &reading.rules.judge.judge(body, reading.hint), reading.hint)
+        let judge = &reading.rules.judge;
+        let judgement = judge.judge(body, reading.hint);
+        let redacts = judgement.verdict == Verdict::Block && reading.rules.settings.action == OnBlock::Redact;
+        let redacted = if redacts { judge.redact(body, &judgement, reading.hint) } else { None };
+        self.act(host, &reading.rules, &judgement, reading.hint, redacted)
     }
 
     /// The host did not hand over what it said it had.
@@ -222,7 +243,15 @@ impl Filter {
             self.shared.metrics.issue(host, issue);
             return self.pass(host, Passed::Unread);
         }
-        self.act(host, rules, &rules.judge.unread(Issue { kind: issue, at: 0 }, hint), hint)
+        self.act(host, rules, &rules.judge.unread(Issue { kind: issue, at: 0 }, hint), hint, None)
+    }
+
+    /// The same while the headers are here.
+    fn unread_by_headers(&mut self, host: &dyn Host, rules: &Ruleset, issue: IssueKind, hint: Hint) -> Flow {
+        self.headers_held = true;
+        let flow = self.unread(host, rules, issue, hint);
+        self.headers_held = false;
+        flow
     }
 
     fn pass(&mut self, host: &dyn Host, why: Passed) -> Flow {
@@ -230,52 +259,68 @@ impl Filter {
         Flow::Continue
     }
 
-    /// Makes a judgement known, and acts on it as the mode says.
-    fn act(&mut self, host: &dyn Host, rules: &Ruleset, judgement: &Judgement<'_>, hint: Hint) -> Flow {
+    /// Makes a judgement known, and acts on it as mode and config say. `redacted` is the body to send on instead, where there is one.
+    fn act(&mut self, host: &dyn Host, rules: &Ruleset, judgement: &Judgement<'_>, hint: Hint, redacted: Option<Vec<u8>>) -> Flow {
         self.verdict = Some(judgement.verdict);
-        let action = match (self.mode, judgement.verdict) {
-            (Mode::Enforce, Verdict::Block) => Action::Reject,
-            _ => Action::Continue,
+        let shared = Rc::clone(&self.shared);
+        let metrics = &shared.metrics;
+        let wanted = match judgement.verdict {
+            Verdict::Block => rules.settings.action.into(),
+            Verdict::Label => Action::Label,
+            Verdict::Flag | Verdict::Allow => Action::Continue,
         };
-        self.shared.metrics.judged(host, self.mode, judgement.verdict, &judgement.issues);
-        self.publish(host, judgement);
-        if judgement.verdict != Verdict::Allow || rules.settings.log_allow {
-            let level = if judgement.verdict == Verdict::Block { LogLevel::Warn } else { LogLevel::Info };
-            host.log(level, &self.log_line(judgement, action));
+        let mut planned = wanted;
+        if wanted == Action::Redact && !redacted.is_some_and(|body| self.mode != Mode::Enforce || self.replace_body(host, &body)) {
+            metrics.not_redacted(host);
+            planned = Action::Reject;
         }
-        if action == Action::Continue {
-            return Flow::Continue;
+        metrics.judged(host, self.mode, judgement.verdict, &judgement.issues);
+        metrics.acted(host, self.mode, planned);
+        if judgement.exempt_hits > 0 {
+            metrics.exempted(host);
         }
-        self.replied = true;
-        self.shared.metrics.rejected(host);
-        let refusal = reply::refusal(judgement, hint.format, rules.settings.reply.status, &self.event_id);
-        self.checked(host, host.reply(&refusal));
-        Flow::Pause
-    }
-
-    /// Writes filter state, for access logs and other filters.
-    fn publish(&self, host: &dyn Host, judgement: &Judgement<'_>) {
-        let report = Report::from(judgement);
-        let mut states = vec![
-            ("floodmark.verdict", judgement.verdict.name().to_owned()),
-            ("floodmark.score", judgement.score.score.to_string()),
-            ("floodmark.event_id", self.event_id.clone()),
-        ];
-        states.extend(report.rule.map(|rule| ("floodmark.rule", rule.to_owned())));
-        states.extend(serde_json::to_string(&report).ok().map(|json| ("floodmark.report", json)));
-        for (name, value) in states {
+        self.action = if self.mode == Mode::Enforce { planned } else { Action::Continue };
+        for (name, value) in labels::filter_state(judgement, self.action, &self.event_id) {
             self.checked(host, host.set_filter_state(name, &value));
         }
+        if judgement.verdict != Verdict::Allow || rules.settings.log_allow {
+            let level = if judgement.verdict == Verdict::Block { LogLevel::Warn } else { LogLevel::Info };
+            host.log(level, &self.log_line(judgement));
+        }
+        match self.action {
+            Action::Continue => Flow::Continue,
+            Action::Label | Action::Redact => {
+                if self.headers_held {
+                    for (name, value) in labels::request_headers(judgement, self.action, &self.event_id) {
+                        self.checked(host, host.set_request_header(name, &value));
+                    }
+                }
+                Flow::Continue
+            }
+            Action::Reject => {
+                self.replied = true;
+                let refusal = reply::refusal(judgement, hint.format, rules.settings.reply.status, &self.event_id);
+                self.checked(host, host.reply(&refusal));
+                Flow::Pause
+            }
+        }
+    }
+
+    /// Whether the host took `body` for the one that it holds, which is as long.
+    fn replace_body(&self, host: &dyn Host, body: &[u8]) -> bool {
+        let replaced = host.replace_request_body(body.len(), body);
+        self.checked(host, replaced);
+        replaced.is_ok()
     }
 
     /// Names, numbers and ids only: no text of the conversation gets into a log.
-    fn log_line(&self, judgement: &Judgement<'_>, action: Action) -> String {
+    fn log_line(&self, judgement: &Judgement<'_>) -> String {
         let reason = judgement.decisive.as_ref();
         let issues: Vec<&str> = judgement.issues.kinds().map(IssueKind::name).collect();
         format!(
-            "floodmark verdict={} action={} mode={} rule={} turn={} score={} turns={} format={} issues={} event={}",
+            "floodmark verdict={} action={} mode={} rule={} turn={} score={} turns={} format={} issues={} exempt={} event={}",
             judgement.verdict.name(),
-            action.name(),
+            self.action.name(),
             self.mode.name(),
             reason.map_or("-", |reason| reason.rule),
             reason.and_then(|reason| reason.turn).map_or("-".to_owned(), |turn| turn.to_string()),
@@ -283,6 +328,7 @@ impl Filter {
             judgement.score.turn_scores.len(),
             judgement.format.name(),
             if issues.is_empty() { "-".to_owned() } else { issues.join(",") },
+            judgement.exempt_hits,
             self.event_id,
         )
     }

@@ -39,6 +39,10 @@ pub trait Host {
     fn remove_request_header(&self, name: &str) -> Result<(), HostError>;
     /// The request body's bytes `start..start + length`, as far as they are there.
     fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError>;
+    /// Sets a request header to one value. Only while the headers have not been sent on.
+    fn set_request_header(&self, name: &str, value: &str) -> Result<(), HostError>;
+    /// Puts `body` in the place of the request body's first `length` bytes.
+    fn replace_request_body(&self, length: usize, body: &[u8]) -> Result<(), HostError>;
     /// Sets a response header to one value, or takes it away.
     fn set_response_header(&self, name: &str, value: Option<&str>) -> Result<(), HostError>;
     /// A property of the stream, by its path.

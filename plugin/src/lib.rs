@@ -12,6 +12,7 @@ pub mod config;
 pub mod event_id;
 pub mod filter;
 pub mod host;
+pub mod labels;
 pub mod metrics;
 pub mod path;
 pub mod reply;

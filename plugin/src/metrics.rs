@@ -1,7 +1,7 @@
 //! The counters. The ABI has no labels, so they stand in the name as `_key=value`; envoy-config/*.yaml turns them back into tags.
 
-use floodmark_core::Verdict;
 use floodmark_core::wire::{IssueKind, Issues};
+use floodmark_core::{Action, Verdict};
 
 use crate::config::Mode;
 use crate::host::Host;
@@ -35,13 +35,22 @@ impl Passed {
     }
 }
 
+/// Every action but `continue`, with the names of its counters in mode monitor, which only counts it, and in mode enforce.
+const ACTED: [(Action, [&str; 2]); 3] = [
+    (Action::Label, ["floodmark_would_label", "floodmark_labelled"]),
+    (Action::Redact, ["floodmark_would_redact", "floodmark_redacted"]),
+    (Action::Reject, ["floodmark_would_block", "floodmark_rejected"]),
+];
+
 /// Numbers of all counters; `None` where the host has no metrics.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     /// By mode (monitor, enforce), then verdict.
     judged: [[Option<u32>; Verdict::ALL.len()]; 2],
-    would_block: Option<u32>,
-    rejected: Option<u32>,
+    /// By mode (monitor, enforce), then action.
+    acted: [[Option<u32>; ACTED.len()]; 2],
+    not_redacted: Option<u32>,
+    exempted: Option<u32>,
     host_errors: Option<u32>,
     passed: [Option<u32>; Passed::ALL.len()],
     issues: Vec<Option<u32>>,
@@ -55,8 +64,9 @@ impl Metrics {
             |mode: Mode| Verdict::ALL.map(|verdict| define(format!("floodmark_judged_verdict={}_mode={}", verdict.name(), mode.name())));
         Metrics {
             judged: [Mode::Monitor, Mode::Enforce].map(judged),
-            would_block: define("floodmark_would_block".to_owned()),
-            rejected: define("floodmark_rejected".to_owned()),
+            acted: [0, 1].map(|mode| ACTED.map(|(_, names)| names.get(mode).and_then(|name| define((*name).to_owned())))),
+            not_redacted: define("floodmark_not_redacted".to_owned()),
+            exempted: define("floodmark_exempted".to_owned()),
             host_errors: define("floodmark_host_errors".to_owned()),
             passed: Passed::ALL.map(|why| define(format!("floodmark_passed_why={}", why.name()))),
             issues: IssueKind::ALL.iter().map(|issue| define(format!("floodmark_issues_issue={}", issue.name()))).collect(),
@@ -65,12 +75,8 @@ impl Metrics {
 
     /// A request was judged. Each kind of issue counts once.
     pub fn judged(&self, host: &dyn Host, mode: Mode, verdict: Verdict, issues: &Issues) {
-        let of_mode = if mode == Mode::Enforce { self.judged.last() } else { self.judged.first() };
         let position = Verdict::ALL.iter().position(|known| *known == verdict);
-        count(host, of_mode.zip(position).and_then(|(counters, at)| counters.get(at).copied().flatten()));
-        if (mode, verdict) == (Mode::Monitor, Verdict::Block) {
-            count(host, self.would_block);
-        }
+        count(host, of_mode(&self.judged, mode, position));
         for kind in issues.kinds() {
             self.issue(host, kind);
         }
@@ -88,15 +94,32 @@ impl Metrics {
         count(host, position.and_then(|at| self.passed.get(at).copied().flatten()));
     }
 
-    /// A request was answered in the upstream's place.
-    pub fn rejected(&self, host: &dyn Host) {
-        count(host, self.rejected);
+    /// A request met this action, or would have in mode enforce.
+    pub fn acted(&self, host: &dyn Host, mode: Mode, action: Action) {
+        count(host, of_mode(&self.acted, mode, ACTED.iter().position(|(known, _)| *known == action)));
+    }
+
+    /// A request was, or would have been, rejected because redaction could not help.
+    pub fn not_redacted(&self, host: &dyn Host) {
+        count(host, self.not_redacted);
+    }
+
+    /// A request was judged whose hits an exemption covers, one at least.
+    pub fn exempted(&self, host: &dyn Host) {
+        count(host, self.exempted);
     }
 
     /// A host call failed that should have succeeded.
     pub fn host_error(&self, host: &dyn Host) {
         count(host, self.host_errors);
     }
+}
+
+/// The counter at `position` of the mode's own.
+fn of_mode<const N: usize>(counters: &[[Option<u32>; N]; 2], mode: Mode, position: Option<usize>) -> Option<u32> {
+    let [monitor, enforce] = counters;
+    let own = if mode == Mode::Enforce { enforce } else { monitor };
+    own.get(position?).copied().flatten()
 }
 
 /// A failing counter must not disturb a request, so its error is dropped.

@@ -5,13 +5,10 @@ use floodmark_core::{Judgement, Reason};
 use serde::Serialize;
 
 use crate::host::LocalReply;
+use crate::labels::{EVENT_ID_HEADER, VERDICT_HEADER};
 
 /// The code that clients can look for, in OpenAI's `error.code`.
 pub const CODE: &str = "floodmark_blocked";
-/// Header with the verdict, on judged responses in enforce mode.
-pub const VERDICT_HEADER: &str = "x-floodmark-verdict";
-/// Header with the event id, on refusals.
-pub const EVENT_ID_HEADER: &str = "x-floodmark-event-id";
 
 #[derive(Serialize)]
 struct OpenAi<'a> {

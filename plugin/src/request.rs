@@ -5,10 +5,8 @@ use floodmark_core::wire::IssueKind;
 
 use crate::config::{OtherPaths, Settings};
 use crate::host::Header;
+use crate::labels::OWN_HEADERS;
 use crate::path;
-
-/// The start of all header names that are ours.
-pub const OWN_HEADERS: &str = "x-floodmark-";
 
 /// A request's headers.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +55,12 @@ impl Request {
         self.values(name).next()
     }
 
+    /// The value of a header that comes once.
+    pub fn only_value(&self, name: &str) -> Option<&[u8]> {
+        let mut values = self.values(name);
+        values.next().filter(|_| values.next().is_none())
+    }
+
     /// The host that was asked for; empty when it is missing or no UTF-8.
     pub fn host(&self) -> &str {
         self.value(":authority").and_then(|value| core::str::from_utf8(value).ok()).unwrap_or_default()
@@ -68,18 +72,19 @@ impl Request {
         names.filter(|name| name.get(..OWN_HEADERS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OWN_HEADERS)))
     }
 
-    /// What is to be done with the body. A listed path wins over every header, since servers there read JSON whatever the headers say; so
+    /// What is to be done with the body; `exemptions` go into its hint. A listed path wins over every header, since servers there read JSON whatever the headers say; so
     /// does a request whose headers could not be had.
-    pub fn body(&self, settings: &Settings) -> Body {
+    pub fn body(&self, settings: &Settings, exemptions: u64) -> Body {
         if self.is_unknown() {
-            return Body::Read(Hint { ai_path: true, ..Hint::default() });
+            return Body::Read(Hint { ai_path: true, exemptions, ..Hint::default() });
         }
         if self.is_upgrade() {
             return Body::Upgrade;
         }
         let listed = settings.paths.iter().find(|listed| path::ends_with(&self.path, &listed.suffix));
         let format = listed.and_then(|listed| listed.format).map(Into::into);
-        let hint = Hint { ai_path: listed.is_some(), format, issue: self.foreign_charset().then_some(IssueKind::Charset) };
+        let issue = self.foreign_charset().then_some(IssueKind::Charset);
+        let hint = Hint { ai_path: listed.is_some(), format, issue, exemptions };
         if !hint.ai_path && (settings.other_paths == OtherPaths::Ignore || self.is_grpc()) {
             return Body::Ignored;
         }
@@ -145,11 +150,11 @@ mod tests {
 
     fn body(headers: &[(&str, &str)]) -> Body {
         let headers = headers.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec())).collect();
-        Request::new(headers).body(&Settings::default())
+        Request::new(headers).body(&Settings::default(), 0)
     }
 
-    const OPENAI: Hint = Hint { ai_path: true, format: Some(Format::OpenAiChat), issue: None };
-    const OTHER: Hint = Hint { ai_path: false, format: None, issue: None };
+    const OPENAI: Hint = Hint { ai_path: true, format: Some(Format::OpenAiChat), issue: None, exemptions: 0 };
+    const OTHER: Hint = Hint { ai_path: false, format: None, issue: None, exemptions: 0 };
 
     #[test]
     fn paths_win_over_headers() {

@@ -2,8 +2,9 @@
 
 use floodmark_core::operator::OperatorPattern;
 use floodmark_core::policy::PolicyError;
+use floodmark_core::rules::RESAMPLING_RULE;
 use floodmark_core::wire::IssueKind;
-use floodmark_core::{Hint, Judge, Policy, Verdict};
+use floodmark_core::{Hint, Judge, Policy, RuleUse, Verdict};
 use floodmark_tables::CATEGORIES;
 use serde_json::json;
 
@@ -98,4 +99,40 @@ fn what_does_not_fit_is_refused() {
     // Still a mistake when nothing names it.
     let stray = Policy { patterns: vec![], ..policy() };
     assert_eq!(refused(&stray).key, "weights.secrets");
+}
+
+/// One of four turns hits with .5: below tau, so what the rules say decides.
+#[test]
+fn rules_and_exemptions_name_them_by_id_and_by_group() {
+    let text = body(&[("user", "Hi"), ("user", "there"), ("user", "Ho"), ("user", "grandma mode, then read on")]);
+    let with = |rules: &[(&str, RuleUse)]| Policy { rules: rules.iter().map(|(id, is)| ((*id).to_owned(), *is)).collect(), ..policy() };
+    for (rules, verdict, counts_as) in [
+        (&[][..], Verdict::Allow, Some(RuleUse::Score)),
+        (&[("operator.old_trick", RuleUse::Block)], Verdict::Block, Some(RuleUse::Block)),
+        (&[("operator.*", RuleUse::Label)], Verdict::Label, Some(RuleUse::Label)),
+        (&[("operator", RuleUse::Off), ("operator.old_trick", RuleUse::Flag)], Verdict::Flag, Some(RuleUse::Flag)),
+        (&[("operator", RuleUse::Off)], Verdict::Allow, None),
+        // Its category is another group, that of built-in rules; what stands behind the patterns keeps its meaning.
+        (
+            &[("role_confusion", RuleUse::Block), ("wire", RuleUse::Block), (RESAMPLING_RULE, RuleUse::Block)],
+            Verdict::Allow,
+            Some(RuleUse::Score),
+        ),
+    ] {
+        let judge = Judge::new(&with(rules), &CATEGORIES).expect("a valid policy");
+        let found = judge.judge(&text, Hint::default());
+        assert_eq!((found.verdict, found.reasons.first().and_then(|reason| reason.counts_as)), (verdict, counts_as), "{rules:?}");
+    }
+    for (name, exempt_hits) in [("operator.old_trick", 1), ("operator.*", 1), ("operator.code_name", 0), ("role_confusion", 0)] {
+        let mut judge = Judge::new(&policy(), &CATEGORIES).expect("a valid policy");
+        judge.exempt(&[name.to_owned()], &[]).expect("a rule");
+        let found = judge.judge(&text, Hint { exemptions: 1, ..Hint::default() });
+        assert_eq!(found.exempt_hits, exempt_hits, "{name}");
+    }
+    // An issue keeps its number behind the operator's patterns.
+    let spent = body(&[("user", &"grandma ".repeat(20_000)), ("user", "Hi")]);
+    let judge = Judge::new(&with(&[(IssueKind::OperatorPatterns.rule(), RuleUse::Label)]), &CATEGORIES).expect("a valid policy");
+    assert_eq!(judge.judge(&spent, Hint::default()).verdict, Verdict::Label);
+    let error = Judge::new(&with(&[("operator.new_trick", RuleUse::Off)]), &CATEGORIES).expect_err("there is no such rule");
+    assert!(error.key == "rules.operator.new_trick" && error.problem.contains("operator.code_name"), "{error:?}");
 }

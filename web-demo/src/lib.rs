@@ -10,7 +10,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A request whose path is known to carry AI traffic: a body that cannot be read is refused, as a gateway would.
-const HINT: Hint = Hint { format: None, ai_path: true, issue: None };
+const HINT: Hint = Hint { format: None, ai_path: true, issue: None, exemptions: 0 };
 
 /// Judges a chat body with the default policy and gives the report, the same JSON as the gateway and the command line give.
 ///

@@ -3,8 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::grams::Grams;
-use super::phrase::Reader;
+use super::filter::Filter;
+use super::phrase::{Reader, is_border};
+use super::tails::Tails;
 use super::{lanes, mention};
 use crate::text::{FoldTable, Folded, View};
 
@@ -33,10 +34,12 @@ pub struct PatternInfo<'t> {
 pub struct CategorySet<'t> {
     /// At most [`crate::limits::MAX_CATEGORIES`].
     pub categories: &'t [CategoryInfo<'t>],
-    /// In the order of the grams' pattern numbers.
+    /// In the order of their numbers.
     pub patterns: &'t [PatternInfo<'t>],
-    /// Finds where the patterns' last letters end.
-    pub grams: Grams<'t>,
+    /// Finds where patterns may end.
+    pub filter: Filter<'t>,
+    /// Finds which patterns' last pieces end there.
+    pub tails: Tails<'t>,
     /// What characters outside ASCII become before patterns are looked for.
     pub folds: FoldTable<'t>,
     /// First 16 hex digits of the blake3 hash of the tables; logged at VM start.
@@ -62,30 +65,31 @@ impl CategorySet<'_> {
     pub fn scan(&self, views: &[Folded<'_>], wanted: impl Fn(u16) -> bool, mut found: impl FnMut(usize, Hit)) {
         let mut seen = vec![false; self.patterns.len()];
         let mut reader: Option<(usize, Reader<'_>)> = None;
-        lanes::scan(&self.grams, views.iter().map(|view| view.as_str().as_bytes()), |candidate| {
-            let Some(view) = views.get(candidate.text) else { return };
-            let reader = match &mut reader {
-                Some((text, reader)) if *text == candidate.text => reader,
-                other => {
-                    seen.fill(false);
-                    &mut other.insert((candidate.text, Reader::new(view))).1
-                }
-            };
-            for &pattern in self.grams.patterns_at(candidate.window) {
-                let (Some(seen), Some(info)) = (seen.get_mut(usize::from(pattern)), self.patterns.get(usize::from(pattern))) else {
-                    continue;
+        lanes::scan(&self.filter, views.iter().map(|view| view.as_str().as_bytes()), |candidate| {
+            let Some(view) = views.get(candidate.text).filter(|view| is_border(view, candidate.end)) else { return };
+            self.tails.read(view.as_str().as_bytes(), candidate.end, |patterns| {
+                let reader = match &mut reader {
+                    Some((text, reader)) if *text == candidate.text => reader,
+                    other => {
+                        seen.fill(false);
+                        &mut other.insert((candidate.text, Reader::new(view))).1
+                    }
                 };
-                if *seen || !wanted(pattern) {
-                    continue;
+                for &pattern in patterns {
+                    let number = usize::from(pattern);
+                    let (Some(seen), Some(info)) = (seen.get_mut(number), self.patterns.get(number)) else { continue };
+                    if *seen || !wanted(pattern) {
+                        continue;
+                    }
+                    let Some(phrase) = reader.find(info.program, candidate.end) else { continue };
+                    let hit = Hit { pattern, start: phrase.start, end: candidate.end, view: phrase.view };
+                    if hit.view == View::Folded && mention::is_mention(view.as_str().as_bytes(), hit.start, hit.end) {
+                        continue;
+                    }
+                    *seen = true;
+                    found(candidate.text, hit);
                 }
-                let Some(phrase) = reader.find(info.program, candidate.end) else { continue };
-                let hit = Hit { pattern, start: phrase.start, end: candidate.end, view: phrase.view };
-                if hit.view == View::Folded && mention::is_mention(view.as_str().as_bytes(), hit.start, hit.end) {
-                    continue;
-                }
-                *seen = true;
-                found(candidate.text, hit);
-            }
+            });
         });
     }
 

@@ -1,8 +1,8 @@
-//! Reads many texts for grams, several places at a time: one step waits for the one before it, but not for those of other lanes.
+//! Reads many texts with the filter, several places at a time: one step waits for the one before it, but not for those of other lanes.
 
 use alloc::vec::Vec;
 
-use super::grams::{GRAM_LETTERS, Grams, Window};
+use super::filter::{Filter, WINDOW_LETTERS, Window};
 use super::letters::is_separator;
 
 /// Places read at a time. Each needs its letters and its place in registers.
@@ -21,8 +21,6 @@ pub struct Candidate {
     pub text: usize,
     /// Offset behind the last byte.
     pub end: usize,
-    /// The last letters there.
-    pub window: Window,
 }
 
 /// A piece of a text: read from `start`, reported from `from` on, up to `to`.
@@ -36,7 +34,7 @@ struct Piece<'x> {
 }
 
 /// Calls `found` for every place where patterns may end, text by text and in ascending order. Linear.
-pub fn scan<'x>(grams: &Grams<'_>, texts: impl Iterator<Item = &'x [u8]>, mut found: impl FnMut(Candidate)) {
+pub fn scan<'x>(filter: &Filter<'_>, texts: impl Iterator<Item = &'x [u8]>, mut found: impl FnMut(Candidate)) {
     let mut batch = Batch::default();
     let mut filled = 0;
     for (text, bytes) in texts.enumerate() {
@@ -44,15 +42,15 @@ pub fn scan<'x>(grams: &Grams<'_>, texts: impl Iterator<Item = &'x [u8]>, mut fo
             batch.pieces.push(piece);
             filled += piece.to - piece.start;
             if filled >= BATCH_BYTES {
-                batch.run(grams, &mut found);
+                batch.run(filter, &mut found);
                 filled = 0;
             }
         });
     }
-    batch.run(grams, &mut found);
+    batch.run(filter, &mut found);
 }
 
-/// Cuts a text into pieces, each with as much before it as a gram holds.
+/// Cuts a text into pieces, each with as much before it as the window holds.
 fn cut<'x>(text: usize, bytes: &'x [u8], mut piece: impl FnMut(Piece<'x>)) {
     let (mut from, mut start) = (0, 0);
     let mut border = PIECE_BYTES;
@@ -66,12 +64,12 @@ fn cut<'x>(text: usize, bytes: &'x [u8], mut piece: impl FnMut(Piece<'x>)) {
     piece(Piece { text, bytes, start, from, to: bytes.len() });
 }
 
-/// How many bytes before `border` hold all but one of a gram's letters; `None` when it is too many.
+/// How many bytes before `border` hold all but one of the window's letters; `None` when it is too many.
 fn overlap(bytes: &[u8], border: usize) -> Option<usize> {
     let before = bytes.get(border.saturating_sub(MAX_OVERLAP_BYTES)..border)?;
     let mut seen = 0;
     for (length, &byte) in (0..).zip(before.iter().rev()) {
-        if seen == GRAM_LETTERS - 1 {
+        if seen == WINDOW_LETTERS - 1 {
             return Some(length);
         }
         seen += usize::from(!is_separator(byte));
@@ -98,7 +96,7 @@ struct Lane<'x> {
 }
 
 impl Batch<'_> {
-    fn run(&mut self, grams: &Grams<'_>, found: &mut impl FnMut(Candidate)) {
+    fn run(&mut self, filter: &Filter<'_>, found: &mut impl FnMut(Candidate)) {
         self.results.resize(self.pieces.len(), (0, 0, 0));
         let mut waiting = self.pieces.drain(..).enumerate();
         loop {
@@ -112,14 +110,14 @@ impl Batch<'_> {
             }
             let steps = self.lanes.iter().map(|lane| lane.rest.len()).min().unwrap_or(0);
             if steps > 0 {
-                together(grams, &mut self.lanes, steps);
+                together(filter, &mut self.lanes, steps);
             } else if waiting.len() == 0 {
                 break;
             }
         }
         drop(waiting);
         for lane in &mut self.lanes {
-            lane.alone(grams);
+            lane.alone(filter);
             lane.end(&mut self.results);
         }
         for &(lane, from, to) in &self.results {
@@ -155,51 +153,46 @@ impl<'x> Lane<'x> {
     }
 
     /// Scans what is left, with no other lane beside it.
-    fn alone(&mut self, grams: &Grams<'_>) {
+    fn alone(&mut self, filter: &Filter<'_>) {
         let rest = core::mem::take(&mut self.rest);
         let mut window = self.window;
         for (step, &byte) in rest.iter().enumerate() {
-            if grams.read(&mut window, byte) {
-                self.report(window, rest.len() - step - 1);
+            if filter.read(&mut window, byte) {
+                self.report(rest.len() - step - 1);
             }
         }
     }
 
     /// Notes that patterns may end `left` bytes before the piece's end. What ends before the piece's own part was seen with the piece before.
     #[cold]
-    fn report(&mut self, window: Window, left: usize) {
+    fn report(&mut self, left: usize) {
         if let Some((_, piece)) = self.piece {
             let end = piece.to - left;
             if end > piece.from {
-                self.found.push(Candidate { text: piece.text, end, window });
+                self.found.push(Candidate { text: piece.text, end });
             }
         }
     }
 }
 
 /// Scans `steps` bytes in each lane.
-fn together(grams: &Grams<'_>, lanes: &mut [Lane<'_>; LANES], steps: usize) {
+fn together(filter: &Filter<'_>, lanes: &mut [Lane<'_>; LANES], steps: usize) {
     let [a, b, c, d] = lanes.each_mut();
     let ((head_a, rest_a), (head_b, rest_b), (head_c, rest_c), (head_d, rest_d)) =
         (a.split(steps), b.split(steps), c.split(steps), d.split(steps));
     let (mut window_a, mut window_b, mut window_c, mut window_d) = (a.window, b.window, c.window, d.window);
     let bytes = head_a.iter().zip(head_b).zip(head_c.iter().zip(head_d));
     for (step, ((&byte_a, &byte_b), (&byte_c, &byte_d))) in bytes.enumerate() {
-        let hit_a = grams.read(&mut window_a, byte_a);
-        let hit_b = grams.read(&mut window_b, byte_b);
-        let hit_c = grams.read(&mut window_c, byte_c);
-        let hit_d = grams.read(&mut window_d, byte_d);
+        let hit_a = filter.read(&mut window_a, byte_a);
+        let hit_b = filter.read(&mut window_b, byte_b);
+        let hit_c = filter.read(&mut window_c, byte_c);
+        let hit_d = filter.read(&mut window_d, byte_d);
         if hit_a | hit_b | hit_c | hit_d {
             let left = steps - step - 1;
-            let hits = [
-                (&mut *a, hit_a, window_a, rest_a),
-                (&mut *b, hit_b, window_b, rest_b),
-                (&mut *c, hit_c, window_c, rest_c),
-                (&mut *d, hit_d, window_d, rest_d),
-            ];
-            for (lane, hit, window, rest) in hits {
+            let hits = [(&mut *a, hit_a, rest_a), (&mut *b, hit_b, rest_b), (&mut *c, hit_c, rest_c), (&mut *d, hit_d, rest_d)];
+            for (lane, hit, rest) in hits {
                 if hit {
-                    lane.report(window, rest.len() + left);
+                    lane.report(rest.len() + left);
                 }
             }
         }

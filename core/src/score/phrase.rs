@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::letters::{BORDER, is_separator};
+use super::letters::{BORDER, is_separator, letter};
 use crate::limits::{MAX_GAP_WORD_BYTES, MAX_PHRASE_STEPS, SEPARATORS_AROUND};
 use crate::text::{Folded, View};
 
@@ -15,7 +15,10 @@ pub mod op {
     pub const SPLIT: u8 = 1;
     /// Go on at the offset in the two bytes that follow.
     pub const JUMP: u8 = 2;
-    /// At most as many words as the byte that follows says may stand here.
+    /// One of several texts, then on at the offset in the two bytes that follow. Each is its length in a byte and its letters and separators.
+    pub const ANY: u8 = 5;
+    /// At most as many words as the byte that follows says may stand here. The eight bytes behind it (low byte first) have a bit for the [`super::pair`] of the
+    /// last two letters of each word that may stand before them.
     pub const GAP: u8 = 3;
     /// The byte that follows must stand among the separators behind the phrase.
     pub const BEHIND: u8 = 4;
@@ -25,8 +28,16 @@ pub mod op {
     pub const MAYBE: u8 = b'\'';
 }
 
-/// A letter that stands alone counts as a part of a word in a gap, since it is one when letters are set apart.
-const LETTERS_A_WORD: u32 = 4;
+/// The bit for two letters, the last one second.
+pub const fn pair(letter: u8, last: u8) -> u64 {
+    1 << ((letter as u32 * 29 + last as u32) % u64::BITS)
+}
+
+/// What a word counts in a gap. A letter that stands alone counts one, since letters that are set apart do, and so does a part of a word that no space sets
+/// apart.
+const WORD: u32 = 7;
+/// What a gap holds beside its words: parts of words that were broken, but not one word more.
+const SPARE: u32 = 4;
 
 /// Where a phrase stands in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +79,7 @@ impl<'v> Reader<'v> {
     ///
     /// Takes at most [`MAX_PHRASE_STEPS`] steps, of a length that the longest gap bounds; a phrase that needs more is none.
     pub fn find(&mut self, program: &[u8], end: usize) -> Option<Found> {
-        if !self.is_border(end) {
+        if !is_border(self.folded, end) {
             return None;
         }
         let mut best: Option<Found> = None;
@@ -87,7 +98,7 @@ impl<'v> Reader<'v> {
                     op::END => {
                         let found = Found { start: now.unread, view: if now.odd { View::Squashed } else { View::Folded } };
                         let rank = |found: &Found| (found.view == View::Folded, found.start);
-                        if self.is_border(now.unread) && best.as_ref().is_none_or(|best| rank(best) < rank(&found)) {
+                        if is_border(self.folded, now.unread) && best.as_ref().is_none_or(|best| rank(best) < rank(&found)) {
                             best = Some(found);
                         }
                         break;
@@ -100,8 +111,22 @@ impl<'v> Reader<'v> {
                     op::JUMP => now.at = target(program, now.at).1,
                     op::GAP => {
                         let words = program.get(now.at).copied().unwrap_or(0);
-                        now.at += 1;
-                        self.gap(now, u32::from(words));
+                        let pairs = program.get(now.at + 1..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
+                        now.at += 9;
+                        self.gap(now, u32::from(words), u64::from_le_bytes(pairs));
+                        break;
+                    }
+                    op::ANY => {
+                        let (mut at, behind) = target(program, now.at);
+                        while let Some((&length, text)) = program.get(at..behind).and_then(<[u8]>::split_first) {
+                            let text = text.get(..usize::from(length)).unwrap_or_default();
+                            let mut one = Try { at: behind, ..now };
+                            steps += 1;
+                            if text.iter().all(|&code| self.step(code, &mut one)) {
+                                self.tries.push(one);
+                            }
+                            at += 1 + text.len();
+                        }
                         break;
                     }
                     op::BEHIND => {
@@ -111,27 +136,37 @@ impl<'v> Reader<'v> {
                             break;
                         }
                     }
-                    op::SPACE => {
-                        now.odd |= !self.before(now.unread).is_some_and(is_separator) && !self.folded.dropped_at(now.unread);
-                        now.inside = false;
-                    }
-                    op::MAYBE => now.inside = false,
-                    _ if code.is_ascii_alphanumeric() => {
-                        let Some(unread) = self.letter(code, now.unread) else { break };
-                        now.odd |= now.inside && unread + 1 != now.unread;
-                        now.inside = true;
-                        now.unread = unread;
-                    }
                     _ => {
-                        if !self.separators(now.unread).contains(&code) {
+                        if !self.step(code, &mut now) {
                             break;
                         }
-                        now.inside = false;
                     }
                 }
             }
         }
         best
+    }
+
+    /// Reads one letter, or what must or may stand between letters. `false` if it does not stand there.
+    fn step(&mut self, code: u8, now: &mut Try) -> bool {
+        match code {
+            op::SPACE => {
+                now.odd |= !self.before(now.unread).is_some_and(is_separator) && !self.folded.dropped_at(now.unread);
+                now.inside = false;
+            }
+            op::MAYBE => now.inside = false,
+            _ if code.is_ascii_alphanumeric() => {
+                let Some(unread) = self.letter(code, now.unread) else { return false };
+                now.odd |= now.inside && unread + 1 != now.unread;
+                now.inside = true;
+                now.unread = unread;
+            }
+            _ => {
+                now.inside = false;
+                return self.separators(now.unread).contains(&code);
+            }
+        }
+        true
     }
 
     /// Where the letter begins that is `code` in any case and stands before `unread`, separators aside.
@@ -164,29 +199,39 @@ impl<'v> Reader<'v> {
     }
 
     /// Tries to go on before each of the words that the gap may hold, and first with none.
-    fn gap(&mut self, mut now: Try, words: u32) {
+    fn gap(&mut self, mut now: Try, words: u32, pairs: u64) {
         now.inside = false;
-        if !self.is_border(now.unread) {
+        if !is_border(self.folded, now.unread) {
             return;
         }
         let from = self.tries.len();
-        self.tries.push(now);
-        let mut left = words * LETTERS_A_WORD;
-        while left > 0 {
+        let mut left = words * WORD + SPARE;
+        loop {
             let end = self.word_end(now.unread);
+            if self.last_pair(end) & pairs != 0 {
+                self.tries.push(now);
+            }
             let length = self.word_length(end);
-            let cost = if length == 1 { 1 } else { LETTERS_A_WORD };
+            let spaced = self.text.get(end..now.unread).unwrap_or_default().iter().any(|byte| matches!(byte, b' ' | b'\t'));
+            let cost = if spaced && length > 1 { WORD } else { 1 };
             if length == 0 || length == MAX_GAP_WORD_BYTES || cost > left {
                 break;
             }
             left -= cost;
             now.unread = end - length;
-            self.tries.push(now);
         }
         // The last one pushed is tried first: that is to be the one with the fewest words.
         if let Some(tries) = self.tries.get_mut(from..) {
             tries.reverse();
         }
+    }
+
+    /// The bits of the last two letters of what ends at `end`; every bit if there is no second one.
+    fn last_pair(&mut self, end: usize) -> u64 {
+        let Some(&last) = end.checked_sub(1).and_then(|at| self.text.get(at)) else { return 0 };
+        let before =
+            self.text.get(..end - 1).and_then(|before| before.iter().rev().take(SEPARATORS_AROUND).find(|&&byte| !is_separator(byte)));
+        before.map_or(u64::MAX, |&before| pair(letter(before), letter(last)))
     }
 
     /// Length of the word that ends at `end`, as far as it is looked at.
@@ -201,12 +246,6 @@ impl<'v> Reader<'v> {
     fn before(&self, at: usize) -> Option<u8> {
         at.checked_sub(1).and_then(|before| self.text.get(before)).copied()
     }
-
-    /// Whether a word may begin or end at `at`.
-    fn is_border(&self, at: usize) -> bool {
-        let outside = |byte: Option<u8>| byte.is_none_or(|byte| is_separator(byte) || byte == BORDER);
-        outside(self.before(at)) || outside(self.text.get(at).copied()) || self.folded.dropped_at(at)
-    }
 }
 
 /// The instruction behind the operand at `at`, and the one that it names.
@@ -214,4 +253,12 @@ fn target(program: &[u8], at: usize) -> (usize, usize) {
     let low = program.get(at).copied().unwrap_or(0);
     let high = program.get(at + 1).copied().unwrap_or(0);
     (at + 2, at + 2 + usize::from(u16::from_le_bytes([low, high])))
+}
+
+/// Whether a word may begin or end at byte `at` of a view: at its sides, beside a separator or a record's border, and where something that shows nothing
+/// stood.
+pub(super) fn is_border(view: &Folded<'_>, at: usize) -> bool {
+    let text = view.as_str().as_bytes();
+    let outside = |byte: Option<&u8>| byte.is_none_or(|&byte| is_separator(byte) || byte == BORDER);
+    outside(at.checked_sub(1).and_then(|before| text.get(before))) || outside(text.get(at)) || view.dropped_at(at)
 }

@@ -167,7 +167,7 @@ impl<'b> Chat<'b> {
                 Token::Close => break,
                 token if self.tell_apart() => self.message(index, token)?,
                 Token::Open(_) => walk_nest(&mut self.reader, rest)?,
-                Token::Text(text) => rest.record(text.decode(&mut self.reader.issues)),
+                Token::Text(text) => rest.record(text, &mut self.reader.issues),
                 _ => (),
             }
         }
@@ -185,7 +185,7 @@ impl<'b> Chat<'b> {
         let channel = role.as_deref().and_then(channel).unwrap_or_else(|| {
             self.reader.note(IssueKind::UnknownRole);
             // Some prompt templates print whatever stands there.
-            role.take().into_iter().for_each(|role| draft.own.record(role));
+            role.take().into_iter().for_each(|role| draft.own.fixed_record(role));
             Channel::User
         });
         draft.into_events(index, channel, &mut self.events);
@@ -231,7 +231,7 @@ impl<'b> Chat<'b> {
         self.reader.note(IssueKind::MediaSkipped);
         self.reader.each_string(|text, issues| {
             if !text.is_one_word() {
-                into.record(text.decode(issues));
+                into.record(text, issues);
             }
         })
     }
@@ -244,15 +244,15 @@ impl<'b> Chat<'b> {
 
     fn content_from(&mut self, first: Token<'b>, draft: &mut Draft<'b>, level: usize) -> Option<()> {
         match first {
-            Token::Text(text) => draft.own.part(text.decode(&mut self.reader.issues)),
+            Token::Text(text) => draft.own.part(text, &mut self.reader.issues),
             Token::Open(Nest::Object) => self.part(draft, level)?,
             Token::Open(Nest::Array) => loop {
                 match self.reader.token()? {
                     Token::Close => break,
-                    Token::Text(text) => draft.own.part(text.decode(&mut self.reader.issues)),
+                    Token::Text(text) => draft.own.part(text, &mut self.reader.issues),
                     Token::Open(Nest::Object) => self.part(draft, level)?,
                     Token::Open(Nest::Array) => {
-                        self.reader.each_string_of_nest(|text, issues| draft.own.part(text.decode(issues)))?;
+                        self.reader.each_string_of_nest(|text, issues| draft.own.part(text, issues))?;
                     }
                     _ => (),
                 }
@@ -310,7 +310,7 @@ impl<'b> Chat<'b> {
             if base64 && data.is_one_word() {
                 self.reader.issues.push(IssueKind::MediaSkipped, data.at);
             } else {
-                draft.own.part(data.decode(&mut self.reader.issues));
+                draft.own.part(data, &mut self.reader.issues);
             }
         }
         read
@@ -343,19 +343,19 @@ impl<'b> Chat<'b> {
 
 /// Reads a value of which only the strings are known to be strings: each is a record.
 fn walk<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
-    reader.each_string(|text, issues| into.record(text.decode(issues)))
+    reader.each_string(|text, issues| into.record(text, issues))
 }
 
 /// The same for the rest of a nest that is open.
 fn walk_nest<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
-    reader.each_string_of_nest(|text, issues| into.record(text.decode(issues)))
+    reader.each_string_of_nest(|text, issues| into.record(text, issues))
 }
 
 /// Reads an identifier, which is not scanned if it looks like one.
 fn opaque<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
     reader.each_string(|text, issues| {
         if !(text.is_one_word() && text.raw_bytes() <= MAX_ID_BYTES) {
-            into.record(text.decode(issues));
+            into.record(text, issues);
         }
     })
 }

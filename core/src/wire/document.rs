@@ -3,11 +3,15 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+use serde::{Deserialize, Serialize};
+
 use super::format::Format;
 use super::issue::Issues;
 
 /// Where a text came from, as far as the body says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Channel {
     /// System or developer instructions.
     System,
@@ -56,13 +60,26 @@ pub struct Event<'b> {
     pub text: Cow<'b, str>,
     /// Where the records begin, that is strings which are no message text but which a model may be shown; the text's length without any.
     pub records_at: usize,
+    /// Where its strings stand in the body, as far as they can be replaced. Keys, single words outside the text and arguments spelled in a string are
+    /// left out: with others in their place the body would mean something else.
+    pub strings: Vec<RawString>,
+}
+
+/// Where a JSON string stands in a body, from its opening quote to behind its closing one. Bodies are far smaller than four
+/// gigabytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RawString {
+    /// Offset of the opening quote.
+    pub start: u32,
+    /// Offset behind the closing quote.
+    pub end: u32,
 }
 
 impl<'b> Event<'b> {
     /// An event of one text.
     pub(super) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
         let records_at = text.len();
-        Event { message, channel, text, records_at }
+        Event { message, channel, text, records_at, strings: Vec::new() }
     }
 
     /// The message's own text, without records.

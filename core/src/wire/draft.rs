@@ -4,7 +4,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::document::{Channel, Event, RECORD_BORDER};
+use super::document::{Channel, Event, RECORD_BORDER, RawString};
+use super::issue::Issues;
+use super::json::Text;
 
 /// What the value of a key holds, in a message or a part of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,34 +38,52 @@ pub(super) enum Holds {
 pub(super) struct Joined<'b> {
     parts: Option<Cow<'b, str>>,
     records: Option<Cow<'b, str>>,
+    strings: Vec<RawString>,
 }
 
 impl<'b> Joined<'b> {
     /// Adds a text part: models read adjacent parts as one text, so a pattern may lie across them.
-    pub fn part(&mut self, text: Cow<'b, str>) {
+    pub fn part(&mut self, text: Text<'b>, issues: &mut Issues) {
+        self.strings.extend(text.value_place());
+        self.part_of(text.decode(issues));
+    }
+
+    fn part_of(&mut self, text: Cow<'b, str>) {
         append(&mut self.parts, text, '\n');
     }
 
-    /// Adds a record of its own: no pattern may lie across its borders. Records stand behind all parts, since readers that do not know their keys
-    /// see the parts side by side.
-    pub fn record(&mut self, text: Cow<'b, str>) {
+    /// Adds the value of a key as a record of its own: no pattern may lie across its borders. Records stand behind all parts, since readers that do
+    /// not know their keys see the parts side by side.
+    pub fn record(&mut self, text: Text<'b>, issues: &mut Issues) {
+        // A single word may be an identifier or one of a list of words that the provider knows.
+        if !text.is_one_word() {
+            self.strings.extend(text.value_place());
+        }
+        self.fixed_record(text.decode(issues));
+    }
+
+    /// Adds a record that cannot be replaced in the body.
+    pub fn fixed_record(&mut self, text: Cow<'b, str>) {
         append(&mut self.records, text, RECORD_BORDER);
     }
 
     /// Adds parts to parts and records to records.
     pub fn merge(&mut self, other: Joined<'b>) {
         if let Some(parts) = other.parts {
-            self.part(parts);
+            self.part_of(parts);
         }
         if let Some(records) = other.records {
-            self.record(records);
+            self.fixed_record(records);
         }
+        self.strings.extend(other.strings);
     }
 
     /// Adds all of another's text as a record.
     pub fn merge_as_record(&mut self, other: Joined<'b>) {
         if !other.is_empty() {
-            self.record(other.into_event(None, Channel::Other).text);
+            let Event { text, strings, .. } = other.into_event(None, Channel::Other);
+            self.fixed_record(text);
+            self.strings.extend(strings);
         }
     }
 
@@ -78,12 +98,12 @@ impl<'b> Joined<'b> {
     }
 
     pub fn into_event(self, message: Option<u32>, channel: Channel) -> Event<'b> {
-        let Joined { parts: mut text, records } = self;
+        let Joined { parts: mut text, records, strings } = self;
         let own_bytes = text.as_ref().map_or(0, |text| text.len());
         if let Some(records) = records {
             append(&mut text, records, RECORD_BORDER);
         }
-        Event { message, channel, text: text.unwrap_or_default(), records_at: own_bytes }
+        Event { message, channel, text: text.unwrap_or_default(), records_at: own_bytes, strings }
     }
 }
 

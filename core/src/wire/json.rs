@@ -198,7 +198,7 @@ impl<'b> Reader<'b> {
         self.expect = Expect::Value;
         // Equal hashes of two keys of one object are taken for equal keys: by chance once in 2^64, and then a refusal, not a bypass.
         self.keys.push(fnv1a(&key.decode(&mut Issues::default())));
-        Some(Token::Key(key))
+        Some(Token::Key(Text { key: true, ..key }))
     }
 
     fn open(&mut self, nest: Nest) -> Option<Token<'b>> {
@@ -313,7 +313,7 @@ impl<'b> Reader<'b> {
         }
         let raw = self.text.get(from..self.at).unwrap_or_default();
         self.at += 1;
-        Some(Text { raw, escaped, at: self.skipped_bytes + from })
+        Some(Text { raw, escaped, key: false, at: self.skipped_bytes + from })
     }
 
     /// Checks the escape whose backslash is next.

@@ -12,6 +12,6 @@ pub mod openai_chat;
 
 pub use body::Body;
 pub use chat::read;
-pub use document::{Channel, Document, Event};
+pub use document::{Channel, Document, Event, RawString};
 pub use format::Format;
 pub use issue::{Effect, Issue, IssueKind, Issues};

@@ -74,6 +74,14 @@ impl Host for Memory {
         Ok(self.body[start..start.saturating_add(length).min(self.body.len())].to_vec())
     }
 
+    fn set_request_header(&self, _: &str, _: &str) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn replace_request_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
+        Ok(())
+    }
+
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
         Ok(())
     }

@@ -26,7 +26,9 @@ async fn own_headers_of_a_client_are_stripped_in_enforce(stage: &Stage) -> anyho
 
 async fn own_headers_of_a_provider_are_replaced_in_enforce(stage: &Stage) -> anyhow::Result<()> {
     let envoy = stage.enforce().await?;
-    for (header, judged) in [("x-floodmark-verdict", true), ("x-floodmark-event-id", true), ("x-floodmark-verdict", false)] {
+    for (header, judged) in
+        [("x-floodmark-verdict", true), ("x-floodmark-action", true), ("x-floodmark-event-id", true), ("x-floodmark-verdict", false)]
+    {
         let sent = if judged { call(&case("one_weak_hit")?) } else { Call::get("/models") };
         let answer = sent.header("x-upstream-reply-header", &format!("{header}=forged")).send(envoy.address()).await?;
         assert_eq!(answer.status, 200, "{}", answer.text());

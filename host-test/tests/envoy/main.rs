@@ -3,6 +3,7 @@
 //! They need the plugin and Envoy, which `cargo xtask test` builds and installs. Envoys are shared among the tests, so this
 //! file is a harness of its own: it can stop them when all tests are done, which a test thread cannot.
 
+mod actions;
 mod attacks;
 mod bypass;
 mod configs;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let stage = Arc::new(Stage::new());
     let checks = [
+        actions::checks(),
         attacks::checks(),
         bypass::checks(),
         configs::checks(),

@@ -1,10 +1,13 @@
 //! The plugin's configuration: one JSON object. docs/config.md is generated from these types.
 
+mod exemptions;
 mod parse;
-mod place;
 mod protobuf;
+mod read;
 mod routes;
 
+pub use exemptions::{ExemptHeader, Exemption};
+use floodmark_core::Action;
 use floodmark_core::Policy;
 use floodmark_core::wire::Format;
 pub use parse::{ConfigError, parse};
@@ -41,8 +44,12 @@ pub struct Config {
 pub struct Settings {
     /// Whether requests are judged, and whether a verdict acts.
     pub mode: Mode,
+    /// What becomes of a request whose verdict is `block`, in mode enforce.
+    pub action: OnBlock,
     /// What is judged, and how.
     pub policy: Policy,
+    /// Hits that count for nothing, at most 64 entries.
+    pub exemptions: Vec<Exemption>,
     /// Paths that carry AI traffic. A body on them that cannot be read is refused in enforce mode.
     pub paths: Vec<AiPath>,
     /// What to do with requests on all other paths.
@@ -69,8 +76,23 @@ pub enum Mode {
     /// Requests are judged and counted; nothing is paused, changed or refused.
     #[default]
     Monitor,
-    /// Verdict `block` is answered in the upstream's place.
+    /// Verdict `block` is acted on as `action` says, and verdict `label` is told to the upstream.
     Enforce,
+}
+
+/// What becomes of a request whose verdict is `block`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OnBlock {
+    /// It is answered in the upstream's place.
+    #[default]
+    Reject,
+    /// The text of the offending turns gives way to a notice of the same length, and the request passes. Where that does not help, or cannot be done
+    /// (the body is odd, the text stands outside the turns, too many messages would have to go), it is rejected.
+    Redact,
+    /// It passes and is labelled.
+    Label,
 }
 
 /// A path that carries AI traffic.
@@ -133,8 +155,8 @@ pub struct Override {
     pub settings: serde_json::Value,
 }
 
-/// Which requests an override is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Which requests; all that is given must match.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Match {
@@ -151,7 +173,9 @@ impl Default for Settings {
         let path = |suffix: &str, format| AiPath { suffix: suffix.to_owned(), format: Some(format) };
         Settings {
             mode: Mode::default(),
+            action: OnBlock::default(),
             policy: Policy::default(),
+            exemptions: Vec::new(),
             paths: vec![path("/chat/completions", ApiFormat::OpenAiChat), path("/v1/messages", ApiFormat::AnthropicMessages)],
             other_paths: OtherPaths::default(),
             max_body_bytes: 1_000_000,
@@ -165,6 +189,16 @@ impl Default for Settings {
 impl Default for Reply {
     fn default() -> Self {
         Reply { status: 403 }
+    }
+}
+
+impl From<OnBlock> for Action {
+    fn from(action: OnBlock) -> Self {
+        match action {
+            OnBlock::Reject => Action::Reject,
+            OnBlock::Redact => Action::Redact,
+            OnBlock::Label => Action::Label,
+        }
     }
 }
 

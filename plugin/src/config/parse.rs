@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use floodmark_core::wire::json::Reader;
 use floodmark_core::wire::{IssueKind, Issues};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
-use super::{place, protobuf};
+use super::{protobuf, read};
 
 /// Why a configuration was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,22 +42,23 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(error("", "it is empty; the smallest is {\"version\": 1}"));
     }
-    let config: Config = match protobuf::read(bytes) {
-        Some(object) => retyped(&object, "")?,
+    let whole = match protobuf::read(bytes) {
+        Some(object) => object,
         None => {
             refuse_doubled_keys(bytes)?;
-            typed(bytes, "").map_err(|(path, problem)| error(path, problem))?
+            serde_json::from_slice(bytes).map_err(|problem| error("", problem))?
         }
     };
+    let config: Config = read::read(&whole)?;
     if config.version != CONFIG_VERSION {
         return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
     }
     let overrides = config.overrides.iter().enumerate();
     Ok(Rules {
         enabled: config.enabled,
-        defaults: ruleset(config.defaults.clone(), "defaults")?,
+        defaults: ruleset(config.defaults, "defaults")?,
         overrides: overrides
-            .map(|(index, one)| overridden(one, &config.defaults, &format!("overrides[{index}]")))
+            .map(|(index, one)| overridden(one, whole.get("defaults"), &format!("overrides[{index}]")))
             .collect::<Result<_, _>>()?,
     })
 }
@@ -75,7 +75,7 @@ fn refuse_doubled_keys(bytes: &[u8]) -> Result<(), ConfigError> {
     }
 }
 
-fn overridden(one: &Override, defaults: &Settings, path: &str) -> Result<(Match, Rc<Ruleset>), ConfigError> {
+fn overridden(one: &Override, defaults: Option<&Value>, path: &str) -> Result<(Match, Rc<Ruleset>), ConfigError> {
     if one.matches == Match::default() {
         return Err(error(format!("{path}.match"), "it is empty and would match every request; name a host, path_prefix or route"));
     }
@@ -84,9 +84,9 @@ fn overridden(one: &Override, defaults: &Settings, path: &str) -> Result<(Match,
     if !one.settings.is_object() {
         return Err(error(path, "must be an object with keys of `defaults`"));
     }
-    let mut merged = serde_json::to_value(defaults).map_err(|problem| error(path.as_str(), problem))?;
+    let mut merged = defaults.cloned().unwrap_or_else(|| Value::Object(Map::new()));
     merge(&mut merged, &one.settings);
-    let settings = retyped(&merged, &path)?;
+    let settings = read::read(&merged).map_err(|misfit| error(format!("{path}.{}", misfit.path), misfit.problem))?;
     Ok((one.matches.clone(), ruleset(settings, &path)?))
 }
 
@@ -143,33 +143,10 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
             "is empty while other_paths is `ignore`: nothing would be judged; use mode `off` to mean that",
         ));
     }
-    Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.policy.{}", refused.key), refused.problem))
-}
-
-/// A value of type `T` from JSON that does not stand in the configuration's own text. It is written out and read like the whole, so that the
-/// module holds one reader of these types, not two; places in that text mean nothing to a person and are left out of the problem.
-fn retyped<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, ConfigError> {
-    let text = serde_json::to_vec(value).map_err(|problem| error(path, problem))?;
-    typed(&text, path).map_err(|(path, problem)| {
-        let problem = problem.to_string();
-        error(path, problem.split(" at line ").next().unwrap_or_default())
-    })
-}
-
-/// A value of type `T`, or the key's path, which begins with `path`, and the problem.
-fn typed<T: DeserializeOwned>(text: &[u8], path: &str) -> Result<T, (String, serde_json::Error)> {
-    let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = T::deserialize(&mut reader).map_err(|problem| {
-        let inside = place::path(core::str::from_utf8(text).unwrap_or_default(), problem.line(), problem.column());
-        let path = match (path, inside.as_str()) {
-            (path, "") => path.to_owned(),
-            ("", inside) => inside.to_owned(),
-            (path, inside) => format!("{path}.{inside}"),
-        };
-        (path, problem)
-    })?;
-    reader.end().map_err(|problem| (path.to_owned(), problem))?;
-    Ok(value)
+    for (number, exemption) in settings.exemptions.iter().enumerate() {
+        check_match(&exemption.matches, &format!("{path}.exemptions[{number}].match"))?;
+    }
+    Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.{}", refused.key), refused.problem))
 }
 
 fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
@@ -265,11 +242,50 @@ mod tests {
                 "at overrides[0].settings.policy.conversation.rho:",
                 "0 to 1",
             ),
+            (r#"{"version":1,"defaults":{"action":"hold"}}"#, "at defaults.action:", "`reject`, `redact`, `label`"),
+            (
+                r#"{"version":1,"defaults":{"policy":{"rules":{"role_confusion.x":"off"}}}}"#,
+                "at defaults.policy.rules.role_confusion.x:",
+                "did you mean one of role_confusion.",
+            ),
+            (r#"{"version":1,"defaults":{"policy":{"rules":{"wire":"drop"}}}}"#, "at defaults.policy.rules.wire:", "`off`, `flag`"),
+            (
+                r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":{"policy":{"rules":{"wire.syntax":"score"}}}}]}"#,
+                "at overrides[0].settings.policy.rules.wire.syntax:",
+                "no score",
+            ),
         ] {
             let line = refused(text);
             assert!(line.contains(path) && line.contains(word), "{text}\ngave {line}\nwanted {path} and {word}");
             assert!(!line.contains('\n'), "one line only: {line}");
         }
+    }
+
+    #[test]
+    fn exemptions_are_checked() {
+        let with =
+            |exemption: &str| format!(r#"{{"version":1,"defaults":{{"exemptions":[{{"reason":"r","rules":["wire"]}},{exemption}]}}}}"#);
+        for (exemption, path, word) in [
+            (r#"{"rules":["wire"]}"#, ":", "missing field `reason`"),
+            (r#"{"reason":" ","rules":["wire"]}"#, ".reason:", "say why"),
+            (r#"{"reason":"r"}"#, ":", "exempts everything"),
+            (r#"{"reason":"r","channels":["tools"]}"#, ".channels[0]:", "`tool_result`"),
+            (r#"{"reason":"r","rules":["role_confusion","wire.sintax"]}"#, ".rules[1]:", "did you mean one of wire."),
+            (r#"{"reason":"r","rules":["wire.*"],"channels":["user"]}"#, ".rules[0]:", "no channel"),
+            (r#"{"reason":"r","match":{"path_prefix":"x"}}"#, ".match.path_prefix:", "slash"),
+            (r#"{"reason":"r","match":{"hots":"x"}}"#, ".match.hots:", "unknown field"),
+            (r#"{"reason":"r","header":{"name":"x"}}"#, ".header:", "one of value and blake3"),
+            (r#"{"reason":"r","header":{"name":"x","value":""}}"#, ".header:", "not empty"),
+            (r#"{"reason":"r","header":{"name":" ","value":"y"}}"#, ".header.name:", "empty"),
+            (r#"{"reason":"r","header":{"name":"x","value":"y","blake3":"00"}}"#, ".header:", "one of value and blake3"),
+            (r#"{"reason":"r","header":{"name":"x","blake3":"0g"}}"#, ".header.blake3:", "64 hex digits"),
+        ] {
+            let line = refused(&with(exemption));
+            assert!(line.contains(&format!("at defaults.exemptions[1]{path}")) && line.contains(word), "{exemption}\ngave {line}");
+        }
+        let many = |count| with(&vec![r#"{"reason":"r","rules":["wire"]}"#; count].join(","));
+        assert!(parse(many(63).as_bytes()).is_ok());
+        assert!(refused(&many(64)).contains("at defaults.exemptions[64]: there are more than 64"));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use floodmark_core::Judge;
 use floodmark_core::policy::PolicyError;
 
+use super::exemptions::{self, Applies};
 use super::{Match, Settings};
+use crate::request::Request;
 
 /// A checked configuration.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Ruleset {
     pub settings: Settings,
     /// Ready for judging.
     pub judge: Judge<'static>,
+    /// Beside the judge's exemptions.
+    exemptions: Vec<Applies>,
 }
 
 /// What overrides look at.
@@ -38,8 +42,23 @@ pub struct Target<'r> {
 
 impl Ruleset {
     pub(super) fn new(settings: Settings) -> Result<Self, PolicyError> {
-        let judge = Judge::new(&settings.policy, &floodmark_tables::CATEGORIES)?;
-        Ok(Ruleset { settings, judge })
+        let of_policy = |refused: PolicyError| PolicyError { key: format!("policy.{}", refused.key), ..refused };
+        let mut judge = Judge::new(&settings.policy, &floodmark_tables::CATEGORIES).map_err(of_policy)?;
+        let mut ready = Vec::new();
+        for (number, exemption) in settings.exemptions.iter().enumerate() {
+            let applies = Applies::new(exemption).and_then(|applies| {
+                judge.exempt(&exemption.rules, &exemption.channels)?;
+                Ok(applies)
+            });
+            ready.push(applies.map_err(|refused| exemptions::key(number, refused))?);
+        }
+        Ok(Ruleset { settings, judge, exemptions: ready })
+    }
+
+    /// The exemptions that apply to a request, as a judge's hint names them.
+    pub fn exemptions(&self, request: &Request, target: Target<'_>, route: impl Fn() -> Option<String>) -> u64 {
+        let applying = self.exemptions.iter().enumerate().filter(|(_, exemption)| exemption.to(request, target, &route));
+        applying.fold(0, |bits, (number, _)| bits | 1 << number)
     }
 }
 
@@ -52,7 +71,7 @@ impl Rules {
 }
 
 impl Match {
-    fn matches(&self, target: Target<'_>, route: impl Fn() -> Option<String>) -> bool {
+    pub(super) fn matches(&self, target: Target<'_>, route: impl Fn() -> Option<String>) -> bool {
         self.host.as_deref().is_none_or(|pattern| host_matches(pattern, target.host))
             && self.path_prefix.as_deref().is_none_or(|prefix| target.path.starts_with(prefix))
             && self.route.as_deref().is_none_or(|name| route().is_some_and(|route| route == name))

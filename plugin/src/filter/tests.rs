@@ -1,5 +1,7 @@
 //! The filter against a host in memory that keeps state: what was replied, logged, counted and published.
 
+mod actions;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -19,6 +21,8 @@ struct Memory {
     logs: RefCell<Vec<(LogLevel, String)>>,
     /// Every call but logging fails.
     broken: Cell<bool>,
+    body_is_fixed: Cell<bool>,
+    headers_sent: Cell<bool>,
 }
 
 impl Memory {
@@ -49,6 +53,19 @@ impl Host for Memory {
         self.check()?;
         let body = self.body.borrow();
         Ok(body[start.min(body.len())..(start + length).min(body.len())].to_vec())
+    }
+    fn set_request_header(&self, name: &str, value: &str) -> Result<(), HostError> {
+        assert!(!self.headers_sent.get(), "{name} is set after the headers were sent on");
+        self.headers.borrow_mut().push((name.into(), value.into()));
+        self.check()
+    }
+    fn replace_request_body(&self, length: usize, body: &[u8]) -> Result<(), HostError> {
+        self.check()?;
+        if self.body_is_fixed.get() {
+            return Err(HostError(2));
+        }
+        self.body.borrow_mut().splice(..length, body.iter().copied());
+        Ok(())
     }
     fn set_response_header(&self, name: &str, value: Option<&str>) -> Result<(), HostError> {
         match value {
@@ -122,6 +139,7 @@ struct Outcome {
 fn send(host: &Memory, filter: &mut Filter, headers: Vec<Header>, pieces: &[&[u8]], trailers: bool) -> Outcome {
     *host.headers.borrow_mut() = headers;
     let mut last = filter.request_headers(host, pieces.is_empty() && !trailers);
+    host.headers_sent.set(last == Flow::Continue);
     let (mut held, mut passed_bytes) = (Vec::new(), 0);
     for (index, piece) in pieces.iter().enumerate() {
         held.extend_from_slice(piece);
@@ -179,7 +197,7 @@ fn a_slow_burn_is_rejected_in_openai_shape() {
     assert_eq!(
         logs[0].1,
         "floodmark verdict=block action=reject mode=enforce rule=instruction_seeding.ignore_earlier turn=1 score=0.7375 turns=4 \
-         format=openai_chat issues=- event=abc-1"
+         format=openai_chat issues=- exempt=0 event=abc-1"
     );
     // The gateway runs our response callback for our own reply: it must be left alone.
     host.response_headers.borrow_mut().insert(VERDICT_HEADER.to_owned(), "block".to_owned());

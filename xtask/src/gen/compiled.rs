@@ -1,20 +1,21 @@
 //! The rules with everything that is made from them.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use floodmark_core::score::category::{CategoryInfo, CategorySet, PatternInfo};
+use floodmark_core::score::filter::{FILTER_WORDS, Filter};
 
 use super::PATTERNS_BUDGET_BYTES;
 use super::folds::Folds;
-use super::grams::{self, Tables};
-use super::program;
-use super::rules::Category;
+use super::rules::{Category, Pattern};
+use super::{program, spellings, tails};
 
 /// The rules and the tables made from them.
 pub struct Compiled {
     /// In table order.
     pub categories: Vec<Category>,
     programs: Vec<Vec<u8>>,
-    tables: Tables,
+    filter: Box<[u64; FILTER_WORDS]>,
+    tails: tails::Tables,
     folds: Folds,
     fingerprint: String,
 }
@@ -23,20 +24,18 @@ impl Compiled {
     /// Compiles the patterns of `categories`.
     ///
     /// # Errors
-    /// A pattern that has no program or too many spellings, or tables over their budget.
+    /// A pattern that has no program, or tables over their budget.
     pub fn new(categories: Vec<Category>, folds: Folds) -> Result<Self> {
-        let (mut programs, mut spellings) = (Vec::new(), Vec::new());
-        for pattern in categories.iter().flat_map(|category| &category.patterns) {
-            let named = |error: anyhow::Error| error.context(format!("pattern {:?}", pattern.id));
-            programs.push(program::write(&pattern.phrase).map_err(named)?);
-            spellings.push(grams::spellings(&pattern.phrase).map_err(named)?);
-        }
-        let tables = Tables::new(&spellings)?;
-        let mut compiled = Compiled { categories, programs, tables, folds, fingerprint: String::new() };
+        let patterns: Vec<_> = categories.iter().flat_map(|category| &category.patterns).collect();
+        let write = |pattern: &&Pattern| program::write(&pattern.phrase).with_context(|| format!("pattern {:?}", pattern.id));
+        let programs = patterns.iter().map(write).collect::<Result<Vec<_>>>()?;
+        let filter = spellings::filter(patterns.iter().map(|pattern| &pattern.phrase));
+        let tails = tails::Tables::new(&patterns.iter().filter_map(|pattern| pattern.phrase.pieces.last()).collect::<Vec<_>>())?;
+        let mut compiled = Compiled { categories, programs, filter, tails, folds, fingerprint: String::new() };
         let bytes = compiled.with_set(pattern_bytes);
         ensure!(
             bytes <= PATTERNS_BUDGET_BYTES,
-            "grams and programs take {bytes} of {PATTERNS_BUDGET_BYTES} bytes: take alternatives out of the patterns' ends"
+            "the patterns' tables take {bytes} of {PATTERNS_BUDGET_BYTES} bytes: take alternatives out of the patterns' ends"
         );
         compiled.fingerprint = compiled.with_set(super::emit::digest);
         compiled.fingerprint.truncate(16);
@@ -54,14 +53,15 @@ impl Compiled {
         run(&CategorySet {
             categories: &categories,
             patterns: &patterns,
-            grams: self.tables.grams(),
+            filter: Filter { bits: &self.filter },
+            tails: self.tails.tails(),
             folds: self.folds.table(),
             fingerprint: &self.fingerprint,
         })
     }
 }
 
-/// What the patterns take in the data section: grams and programs.
+/// What the patterns take in the data section.
 pub fn pattern_bytes(set: &CategorySet<'_>) -> usize {
-    set.grams.size_bytes() + set.patterns.iter().map(|pattern| pattern.program.len()).sum::<usize>()
+    8 * set.filter.bits.len() + set.tails.size_bytes() + set.patterns.iter().map(|pattern| pattern.program.len()).sum::<usize>()
 }

@@ -20,10 +20,13 @@ pub fn page() -> Result<String> {
     let mut page = String::from(HEAD);
     let keys = Keys { schema: &schema, defaults: &defaults };
     keys.table(&mut page, &schema, "")?;
-    page.push_str("\n## Categories\n\n| category | weight by default |\n|---|---|\n");
+    page.push_str("\n## Categories and rules\n\n| category | weight by default | rules |\n|---|---|---|\n");
     for category in floodmark_tables::CATEGORIES.categories {
-        writeln!(page, "| `{}` | {} |", category.name, category.weight)?;
+        let ids = floodmark_tables::CATEGORIES.patterns.iter().map(|pattern| pattern.id);
+        let rules = ids.filter_map(|id| Some(format!("`{}`", id.strip_prefix(category.name)?.strip_prefix('.')?)));
+        writeln!(page, "| `{}` | {} | {} |", category.name, category.weight, rules.collect::<Vec<_>>().join(", "))?;
     }
+    page.push_str(RULES);
     page.push_str(OWN_PATTERNS);
     page.push_str(REST);
     page.push_str("| issue | effect | meaning |\n|---|---|---|\n");
@@ -64,6 +67,29 @@ Keys of `overrides[].settings` are those of `defaults`.
 |---|---|---|---|
 ";
 
+/// After the table of categories.
+const RULES: &str = "
+A rule's id is `category.rule`, `wire.issue` (see the issues below), `conversation.resampling` or that of a pattern of your own, whose group is `operator`
+whatever its category. What a hit of it means can be set, and hits can be exempt:
+
+```json
+{
+  \"version\": 1,
+  \"defaults\": {
+    \"mode\": \"enforce\",
+    \"action\": \"redact\",
+    \"policy\": {\"rules\": {\"role_confusion\": \"block\", \"escalation_probing.*\": \"flag\", \"wire.lone_surrogate\": \"off\"}},
+    \"exemptions\": [
+      {\"reason\": \"our own prompts quote attacks\", \"channels\": [\"system\"]},
+      {\"reason\": \"the red team's client\", \"match\": {\"host\": \"lab.example.com\"}, \"header\": {\"name\": \"x-floodmark-test\", \"value\": \"...\"}}
+    ]
+  }
+}
+```
+
+A hit that is exempt counts for nothing. The report lists it with `\"counts_as\": \"exempt\"`, and `floodmark_exempted` counts the request.
+";
+
 const OWN_PATTERNS: &str = "
 ## Patterns of your own
 
@@ -96,31 +122,42 @@ const REST: &str = "
 | verdict | meaning | action in `monitor` | action in `enforce` |
 |---|---|---|---|
 | `allow` | nothing to say | `continue` | `continue` |
-| `flag` | worth a log line: a hit outside the scored turns, or an issue that flags | `continue` | `continue` |
-| `block` | the score reached `tau`, or the body cannot be judged | `continue`, counted as `floodmark_would_block` | `reject` |
+| `flag` | worth a log line: a hit outside the scored turns, or a rule or issue that flags | `continue` | `continue` |
+| `label` | a rule labels | `continue`, counted as `floodmark_would_label` | `label` |
+| `block` | the score reached `tau`, a rule blocks alone, or the body cannot be judged | `continue`, counted as `floodmark_would_block`, `floodmark_would_redact` or `floodmark_would_label` | as `action` says: `reject`, `redact` or `label` |
 
-A rejected request gets the provider's own error shape: OpenAI `invalid_request_error` with code `floodmark_blocked`, Anthropic
-`permission_error`. It names the rule and the message's index. `%RESPONSE_CODE_DETAILS%` is `floodmark_blocked{rule}`.
+- **reject** answers in the provider's own error shape: OpenAI `invalid_request_error` with code `floodmark_blocked`, Anthropic
+  `permission_error`. It names the rule and the messages' indices. `%RESPONSE_CODE_DETAILS%` is `floodmark_blocked{rule}`, for example
+  `floodmark_blocked{wire.oversize}`; of a request that passed it is what the upstream or another filter made of it.
+- **redact** puts `[removed by the gateway's policy]` (or `[removed]`, or `-`, where there is less room) in the place of the text of the turns that hit, in
+  the messages without which the request would not be blocked, with white space behind it, so that the body keeps its length. Everything else stays byte for
+  byte: roles, identifiers, keys, images. The new body is judged again and passes only below `tau`. Where this cannot be done the request is rejected and
+  counted as `floodmark_not_redacted`: the body is odd or was not read as it stands, the text stands outside the turns, or more than 8 messages would have to go.
+- **label** lets the request pass and says so: in filter state, in the response headers, and in request headers where the headers are still there
+  (`hold_headers`, or a decision by headers alone).
 
 ## What others can read
 
 | where | name | holds |
 |---|---|---|
 | filter state | `wasm.floodmark.verdict` | the verdict |
+| filter state | `wasm.floodmark.action` | what was done: `continue`, `label`, `redact` or `reject`; in monitor mode `continue` |
 | filter state | `wasm.floodmark.score` | the conversation's score, 0 to 1 |
 | filter state | `wasm.floodmark.rule` | the rule that decided; missing for `allow` |
 | filter state | `wasm.floodmark.event_id` | `x-request-id` where it is fit, else an id of the plugin's |
 | filter state | `wasm.floodmark.report` | the whole report as JSON: scores, reasons with spans, issues; no message text |
 | response header, enforce mode only | `x-floodmark-verdict` | the verdict |
+| response header, enforce mode only | `x-floodmark-action` | `label` or `redact`; missing otherwise |
 | response header, refusals only | `x-floodmark-event-id` | the event id |
+| request header to the upstream, of labelled and redacted requests whose headers are held | `x-floodmark-verdict`, `x-floodmark-action`, `x-floodmark-score`, `x-floodmark-rule`, `x-floodmark-event-id` | the same as in filter state |
 
-In an access log: `%FILTER_STATE(wasm.floodmark.verdict:PLAIN)%`. In enforce mode `x-floodmark-*` headers that clients send are taken
+In an access log: `%FILTER_STATE(wasm.floodmark.verdict:PLAIN)%`; `envoy-config/enforce.yaml` has a whole format. In enforce mode `x-floodmark-*` headers that clients send are taken
 away, and those that upstreams send are replaced.
 
 ## Issues
 
 What can be odd about a body. An issue that blocks does so on the listed paths and on bodies recognised as AI traffic; set
-`policy.unparsed` or `policy.oversize` to `flag` to let such traffic pass.
+`policy.unparsed` or `policy.oversize` to `flag` to let such traffic pass, or `policy.rules` for a single issue.
 
 ";
 
@@ -171,7 +208,10 @@ impl Keys<'_> {
             return Ok(words.collect::<Result<Vec<_>>>()?.join(" or "));
         }
         Ok(match target["type"].as_str().or(target["type"][0].as_str()) {
-            Some("array") => format!("list of {}s", self.kind(&member["items"])?),
+            Some("array") => match self.kind(&member["items"])? {
+                words if words.ends_with('`') => format!("list of {words}"),
+                plain => format!("list of {plain}s"),
+            },
             Some("integer") => "whole number".to_owned(),
             Some(plain) => plain.to_owned(),
             None => anyhow::bail!("a type that this page cannot name: {target}"),
@@ -221,6 +261,12 @@ impl Host for Recorder {
     fn request_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
         Err(UNIMPLEMENTED)
     }
+    fn set_request_header(&self, _: &str, _: &str) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn replace_request_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }
@@ -251,7 +297,7 @@ const UNIMPLEMENTED: HostError = HostError(12);
 
 #[cfg(test)]
 mod tests {
-    use super::{HEAD, OWN_PATTERNS};
+    use super::{HEAD, OWN_PATTERNS, RULES};
     use floodmark_plugin::config::{Rules, parse};
 
     fn accepted(page: &str) -> Rules {
@@ -262,6 +308,7 @@ mod tests {
     #[test]
     fn the_examples_are_accepted() {
         assert_eq!(accepted(HEAD).overrides.len(), 1);
+        assert_eq!(accepted(RULES).defaults.settings.exemptions.len(), 2);
         assert_eq!(accepted(OWN_PATTERNS).defaults.settings.policy.patterns.len(), 2);
     }
 }

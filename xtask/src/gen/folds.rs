@@ -14,6 +14,8 @@ use unicode_normalization::char::is_combining_mark;
 pub const FOLDS_BUDGET_BYTES: usize = 60_000;
 /// Scripts whose letters are used for Latin ones.
 const LOOKALIKE_SCRIPTS: [&str; 5] = ["Greek", "Cyrillic", "Armenian", "Cherokee", "Coptic"];
+/// Where alphabets of 26 letters begin that Unicode calls symbols: white in circles, white in squares, and of flags.
+const ALPHABETS: [u32; 3] = [0x1_f150, 0x1_f170, 0x1_f1e6];
 /// The end of plane 1. What lies behind it folds by code (tags, variation selectors) or not at all: ideographs.
 const END: u32 = 0x2_0000;
 
@@ -136,6 +138,9 @@ impl Unicode {
         if let Some(text) = self.text.get(&letter) {
             return To::Text(text.clone());
         }
+        if let Some(from) = ALPHABETS.into_iter().find(|&from| (from..from + 26).contains(&u32::from(letter))) {
+            return To::Text(char::from(b'a' + u8::try_from(u32::from(letter) - from).unwrap_or(0)).into());
+        }
         if letter.is_whitespace() {
             return To::Value(value::SEPARATOR);
         }
@@ -144,7 +149,9 @@ impl Unicode {
         }
         let folded = self.plain(letter);
         if folded.chars().all(|letter| !letter.is_alphanumeric()) {
-            return To::Value(value::SEPARATOR);
+            // Punctuation that is ASCII but for its width or place stays that: patterns may ask for it.
+            let mark = folded.trim();
+            return if mark.len() == 1 && mark.is_ascii() { To::Text(mark.to_owned()) } else { To::Value(value::SEPARATOR) };
         }
         if folded.is_ascii() {
             return To::Text(folded);
@@ -172,8 +179,10 @@ impl Unicode {
     /// The Latin letter or digit that a letter looks like.
     fn latin_likeness(&self, letter: char, folded: &str) -> Option<char> {
         let one = |text: &str| text.chars().next().filter(|_| text.chars().count() == 1);
-        let by_hand = one(folded).and_then(|lower| self.lookalikes.get(&lower)).or_else(|| self.lookalikes.get(&letter));
-        if let Some(&latin) = by_hand {
+        // A capital has a likeness of its own: small nu looks like v, but capital nu like N.
+        let capital = !folded.chars().eq([letter]);
+        let by_hand = |letter| self.lookalikes.get(&letter).copied();
+        if let (Some(latin), false) = (one(folded).and_then(by_hand), capital) {
             return Some(latin);
         }
         if !holds(&self.latin, letter) && !self.lookalike_scripts.iter().any(|script| holds(script, letter)) {
@@ -183,7 +192,10 @@ impl Unicode {
             let skeleton: String = unicode_security::skeleton(text).filter(|letter| !is_combining_mark(*letter)).collect();
             one(&skeleton.to_lowercase()).filter(char::is_ascii_alphanumeric)
         };
-        likeness(folded).or_else(|| likeness(letter.encode_utf8(&mut [0; 4])))
+        let own = likeness(letter.encode_utf8(&mut [0; 4]));
+        // Unicode's skeleton of a capital I is l, which no capital is meant for while its small letter looks like i.
+        let sure = own.filter(|latin| !(capital && *latin == 'l'));
+        sure.or_else(|| one(folded).and_then(by_hand)).or_else(|| likeness(folded)).or(own)
     }
 }
 

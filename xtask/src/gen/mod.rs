@@ -4,10 +4,11 @@ mod compiled;
 mod config_doc;
 mod emit;
 mod folds;
-mod grams;
 mod program;
 mod rules;
+mod spellings;
 mod subset;
+mod tails;
 mod vectors;
 mod verify;
 
@@ -25,7 +26,7 @@ const RULES: &str = "rules/categories";
 const FOLDS: &str = "rules/folds.toml";
 /// The oracle cases, a verbatim copy of the independent ones.
 const VECTORS: &str = "testdata/vectors/conversation.json";
-/// Most bytes that the patterns' grams and programs may take in the module's data section (performance.md, automata).
+/// Most bytes that the patterns' tables may take in the module's data section (performance.md, automata).
 const PATTERNS_BUDGET_BYTES: usize = 200_000;
 
 /// A generated file.
@@ -67,12 +68,11 @@ fn outputs(root: &Path) -> Result<Vec<Output>> {
     let compiled = compiled(root)?;
     verify::lines(&compiled)?;
     let lock = read(&root.join("Cargo.lock"))?;
-    let tools = ["unicode-normalization", "unicode-security", "regex-syntax"];
-    let tools = tools.map(|package| emit::locked_version(&lock, package).map(|version| format!("{package} {version}")));
-    let tools = tools.into_iter().collect::<Result<Vec<_>>>()?.join(", ");
+    let version = |package| emit::locked_version(&lock, package).map(|version| format!("{package} {version}"));
+    let tools = [version("unicode-normalization")?, version("unicode-security")?, version("regex-syntax")?].join(", ");
     let cases = read(&root.join(VECTORS))?;
     Ok(vec![
-        Output { path: "tables/src/generated/categories.rs", text: emit::categories(&compiled) },
+        Output { path: "tables/src/generated/categories.rs", text: emit::categories(&compiled, &version("regex-automata")?) },
         Output { path: "tables/src/generated/folds.rs", text: emit::folds(&compiled, &tools) },
         Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
         Output { path: "testdata/conversations/paper.jsonl", text: vectors::expand(&cases, &compiled)? },

@@ -1,9 +1,12 @@
 //! Writes a phrase as the program that `floodmark_core::score::phrase` runs: the pattern from its end to its start.
 
-use anyhow::{Result, ensure};
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
 use floodmark_core::score::phrase::op;
 use regex_syntax::hir::{Hir, HirKind};
 
+use super::spellings::pairs;
 use super::subset::{Phrase, class_bytes, counts};
 
 /// The program of `phrase`.
@@ -13,11 +16,11 @@ use super::subset::{Phrase, class_bytes, counts};
 pub fn write(phrase: &Phrase) -> Result<Vec<u8>> {
     let mut program = Vec::new();
     let mut place = Place::Behind;
-    let mut gaps = phrase.gaps.iter().rev();
-    for piece in phrase.pieces.iter().rev() {
+    for (number, piece) in phrase.pieces.iter().enumerate().rev() {
         emit(piece, &mut program, &mut place)?;
-        if let Some(&words) = gaps.next() {
-            program.extend([op::GAP, words]);
+        if let Some(gap) = number.checked_sub(1) {
+            program.extend([op::GAP, phrase.gaps[gap]]);
+            program.extend(pairs(&phrase.pieces[gap]).to_le_bytes());
             place = Place::Inside;
         }
     }
@@ -36,7 +39,66 @@ enum Place {
     Either,
 }
 
+/// Most texts that are written out one by one.
+const MAX_TEXTS: usize = 64;
+
+/// Writes `hir` in the shorter of two ways: with its alternatives as instructions, or as a list of texts.
 fn emit(hir: &Hir, out: &mut Vec<u8>, place: &mut Place) -> Result<()> {
+    let mut own = Vec::new();
+    let mut after = *place;
+    emit_parts(hir, &mut own, &mut after)?;
+    let texts = if matches!(hir.kind(), HirKind::Concat(_) | HirKind::Literal(_)) { None } else { texts(hir) };
+    // What must stand behind the phrase has an instruction of its own.
+    let texts =
+        texts.filter(|texts| *place == Place::Inside || texts.iter().flatten().all(|&byte| byte.is_ascii_alphanumeric() || is_free(byte)));
+    match texts {
+        Some(texts) if 3 + texts.iter().map(|text| 1 + text.len()).sum::<usize>() < own.len() => {
+            let end = open(op::ANY, out);
+            for text in texts {
+                out.push(u8::try_from(text.len())?);
+                out.extend(text.iter().rev().map(|&byte| code(byte)));
+            }
+            close(end, out)?;
+        }
+        _ => out.extend(own),
+    }
+    *place = after;
+    Ok(())
+}
+
+/// All texts that `hir` matches, unless they are many.
+fn texts(hir: &Hir) -> Option<BTreeSet<Vec<u8>>> {
+    let one = |text: &[u8]| BTreeSet::from([text.to_vec()]);
+    let all: BTreeSet<Vec<u8>> = match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => one(b""),
+        HirKind::Literal(literal) => one(&literal.0),
+        HirKind::Class(class) => class_bytes(class).into_iter().map(|byte| vec![byte]).collect(),
+        HirKind::Repetition(repetition) => {
+            let (least, most) = counts(repetition);
+            let sub = texts(&repetition.sub)?;
+            let mut own = one(b"");
+            let mut all = BTreeSet::new();
+            for count in 0..=most {
+                if count >= least {
+                    all.extend(own.iter().cloned());
+                }
+                own = product(&own, &sub)?;
+            }
+            all
+        }
+        HirKind::Capture(capture) => texts(&capture.sub)?,
+        HirKind::Concat(parts) => parts.iter().try_fold(one(b""), |before, part| product(&before, &texts(part)?))?,
+        HirKind::Alternation(parts) => parts.iter().map(texts).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect(),
+    };
+    (all.len() <= MAX_TEXTS).then_some(all)
+}
+
+fn product(before: &BTreeSet<Vec<u8>>, behind: &BTreeSet<Vec<u8>>) -> Option<BTreeSet<Vec<u8>>> {
+    let all = before.iter().flat_map(|one| behind.iter().map(move |other| [one.as_slice(), other].concat()));
+    (before.len() * behind.len() <= MAX_TEXTS).then(|| all.collect())
+}
+
+fn emit_parts(hir: &Hir, out: &mut Vec<u8>, place: &mut Place) -> Result<()> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
         HirKind::Literal(literal) => literal.0.iter().rev().try_for_each(|&byte| emit_byte(byte, out, place))?,
@@ -58,22 +120,35 @@ fn emit(hir: &Hir, out: &mut Vec<u8>, place: &mut Place) -> Result<()> {
     Ok(())
 }
 
-fn emit_byte(byte: u8, out: &mut Vec<u8>, place: &mut Place) -> Result<()> {
+/// Whether a character only makes a pattern readable.
+fn is_free(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\'' | b'-' | b'_' | b',' | b'.')
+}
+
+/// The instruction for a character inside the phrase.
+fn code(byte: u8) -> u8 {
     match byte {
-        b' ' => out.push(op::SPACE),
-        b'\'' | b'-' | b'_' | b',' | b'.' => out.push(op::MAYBE),
-        _ if byte.is_ascii_alphanumeric() => {
-            out.push(byte);
+        b' ' => op::SPACE,
+        _ if is_free(byte) => op::MAYBE,
+        _ => byte,
+    }
+}
+
+fn emit_byte(byte: u8, out: &mut Vec<u8>, place: &mut Place) -> Result<()> {
+    if is_free(byte) || byte.is_ascii_alphanumeric() {
+        out.push(code(byte));
+        if !is_free(byte) {
             *place = Place::Inside;
         }
-        _ => match place {
-            Place::Behind => out.extend([op::BEHIND, byte]),
-            Place::Inside => out.push(byte),
-            Place::Either => {
-                let byte = char::from(byte);
-                ensure!(false, "{byte:?} stands at the end or not, as the words behind it are there or not: cut the pattern in two");
-            }
-        },
+        return Ok(());
+    }
+    match place {
+        Place::Behind => out.extend([op::BEHIND, byte]),
+        Place::Inside => out.push(byte),
+        Place::Either => {
+            let byte = char::from(byte);
+            bail!("{byte:?} stands at the end or not, as the words behind it are there or not: cut the pattern in two");
+        }
     }
     Ok(())
 }

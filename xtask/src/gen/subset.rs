@@ -1,7 +1,7 @@
 //! The syntax of patterns: pieces of a small regular language, at most so many words apart, over letters and digits.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use floodmark_core::score::grams::GRAM_LETTERS;
+use floodmark_core::score::filter::WINDOW_LETTERS;
 use floodmark_core::score::letters::is_separator;
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::parse::Parser;
@@ -50,8 +50,8 @@ pub fn parse(pattern: &str) -> Result<Phrase> {
     let last = phrase.pieces.last().context("a pattern has a piece")?;
     let (shortest, _) = letters(last);
     ensure!(
-        shortest >= GRAM_LETTERS,
-        "its last piece can be {shortest} letters, which stand everywhere: it has at least {GRAM_LETTERS}; make it longer or turn the pieces round"
+        shortest >= WINDOW_LETTERS,
+        "its last piece can be {shortest} letters, which stand everywhere: it has at least {WINDOW_LETTERS}; make it longer or turn the pieces round"
     );
     Ok(phrase)
 }

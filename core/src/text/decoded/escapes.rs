@@ -1,9 +1,11 @@
 //! Escapes that stand for single characters: HTML entities (HTML 13.5), percent (RFC 3986 2.1), and the backslash of JSON and its kin (RFC 8259 7).
+//! HTML tags, which show nothing themselves, count as characters that show nothing.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::limits::MAX_TAG_BYTES;
 use crate::text::offsets::Offsets;
 
 /// Named entities for what can stand between words or inside them; names for letters with accents are left to their plain spelling.
@@ -86,10 +88,10 @@ fn next_special(bytes: &[u8]) -> Option<usize> {
     let (words, _) = bytes.as_chunks::<8>();
     let may_hold = |word: &[u8; 8]| {
         let word = u64::from_le_bytes(*word);
-        holds(word, b'&') | holds(word, b'%') | holds(word, b'\\') != 0
+        holds(word, b'&') | holds(word, b'%') | holds(word, b'\\') | holds(word, b'<') != 0
     };
     let from = words.iter().position(may_hold).unwrap_or(words.len()) * 8;
-    let special = |byte: &u8| matches!(byte, b'&' | b'%' | b'\\');
+    let special = |byte: &u8| matches!(byte, b'&' | b'%' | b'\\' | b'<');
     bytes.get(from..)?.iter().position(special).map(|at| from + at)
 }
 
@@ -99,8 +101,16 @@ fn escape(rest: &str) -> Option<(usize, Cow<'static, str>)> {
         b'&' => entity(rest),
         b'%' => percent(rest.as_bytes()),
         b'\\' => backslash(rest.as_bytes()),
+        b'<' => tag(rest.as_bytes()),
         _ => None,
     }
+}
+
+/// A tag, as far as tags are long.
+fn tag(rest: &[u8]) -> Option<(usize, Cow<'static, str>)> {
+    rest.get(1).filter(|&&first| first.is_ascii_alphabetic() || matches!(first, b'/' | b'!'))?;
+    let end = rest.iter().take(MAX_TAG_BYTES).skip(1).position(|byte| matches!(byte, b'<' | b'>'))? + 1;
+    (rest.get(end) == Some(&b'>')).then_some((end + 1, Cow::Borrowed("\u{200b}")))
 }
 
 fn entity(rest: &str) -> Option<(usize, Cow<'static, str>)> {
@@ -141,7 +151,12 @@ fn backslash(rest: &[u8]) -> Option<(usize, Cow<'static, str>)> {
         b'"' => text("\""),
         b'\'' => text("'"),
         b'/' => text("/"),
-        b'\\' => text("\\"),
+        // JSON within JSON doubles the backslash of an escape, again and again.
+        b'\\' => {
+            let more = rest.iter().take_while(|&&byte| byte == b'\\').count() - 1;
+            let inner = rest.get(more..).and_then(backslash);
+            Some(inner.map_or((1 + more, Cow::Borrowed("\\")), |(length, text)| (more + length, text)))
+        }
         b'x' => fixed(rest, 2, 2),
         b'U' => fixed(rest, 2, 8),
         b'u' if rest.get(2) == Some(&b'{') => {
@@ -216,7 +231,9 @@ mod tests {
             ("&#105g &lt b", "ig < b"),
             ("%69g%6Eore%20all %C3%A9", "ignore all \u{e9}"),
             (r"\u0069gnore\n\tall \x72ules \u{72}ules \U00000072 \ud83d\ude00", "ignore\n\tall rules rules r \u{1f600}"),
-            (r#"{\"a\": \"b\/c\\\\d\"}"#, r#"{"a": "b/c\\d"}"#),
+            (r#"{\"a\": \"b\/c\\\\d\"}"#, r#"{"a": "b/c\d"}"#),
+            (r"ignore\\\\nall\\\u0020rules", "ignore\nall rules"),
+            ("a<br>b<b class=\"x\">c</b>d<!-- e -->", "a\u{200b}b\u{200b}c\u{200b}d\u{200b}"),
         ] {
             assert_eq!(text(original).as_deref(), Some(expected), "{original}");
         }
@@ -224,9 +241,17 @@ mod tests {
 
     #[test]
     fn what_is_no_escape_stays() {
-        for plain in
-            ["", "plain", "100 % of R&D; a&b", "&#; &#x; &#x110000; &#99999999;", "%zz %4", r"C:\dir \d+ \u12 \u{} \u{110000} \ud800 \x1"]
-        {
+        for plain in [
+            "",
+            "plain",
+            "100 % of R&D; a&b",
+            "3 < 5 > 2 <",
+            "a <b c",
+            "a <b <c",
+            "&#; &#x; &#x110000; &#99999999;",
+            "%zz %4",
+            r"C:\dir \d+ \u12 \u{} \u{110000} \ud800 \x1",
+        ] {
             assert_eq!(text(plain), None, "{plain}");
         }
         assert_eq!(text(r"\ud800\u0041").as_deref(), Some(r"\ud800A"));

@@ -37,7 +37,7 @@ impl<'b> Chat<'b> {
             Token::Open(Nest::Object) => self.call_members(&mut call),
             Token::Open(Nest::Array) => walk_nest(&mut self.reader, &mut call),
             Token::Text(text) => {
-                call.record(text.decode(&mut self.reader.issues));
+                call.fixed_record(text.decode(&mut self.reader.issues));
                 Some(())
             }
             _ => Some(()),
@@ -69,7 +69,7 @@ impl<'b> Chat<'b> {
                 Some(Holds::Call) => match self.reader.token()? {
                     Token::Open(Nest::Object) => depth += 1,
                     Token::Open(Nest::Array) => walk_nest(&mut self.reader, call)?,
-                    Token::Text(text) => call.record(text.decode(&mut self.reader.issues)),
+                    Token::Text(text) => call.fixed_record(text.decode(&mut self.reader.issues)),
                     _ => (),
                 },
                 _ => walk(&mut self.reader, call)?,
@@ -84,8 +84,8 @@ impl<'b> Chat<'b> {
             Token::Text(text) => {
                 let spelled = text.decode(&mut self.reader.issues);
                 match strings_spelled(&spelled) {
-                    Some(strings) => strings.into_iter().for_each(|string| into.record(Cow::Owned(string))),
-                    None => into.record(spelled),
+                    Some(strings) => strings.into_iter().for_each(|string| into.fixed_record(Cow::Owned(string))),
+                    None => into.fixed_record(spelled),
                 }
             }
             Token::Open(_) => walk_nest(&mut self.reader, into)?,

@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use crate::wire::document::RECORD_BORDER;
+use crate::wire::document::{RECORD_BORDER, RawString};
 use crate::wire::issue::{IssueKind, Issues};
 
 /// A string as it stands in the body, between its quotes.
@@ -11,6 +11,7 @@ use crate::wire::issue::{IssueKind, Issues};
 pub struct Text<'b> {
     pub(super) raw: &'b str,
     pub(super) escaped: bool,
+    pub(super) key: bool,
     /// Offset of the first byte behind the opening quote, in the body.
     pub at: usize,
 }
@@ -35,6 +36,13 @@ impl<'b> Text<'b> {
     /// Quick, since images are long.
     pub fn is_one_word(self) -> bool {
         !self.escaped && self.raw.is_ascii() && !self.raw.as_bytes().contains(&b' ')
+    }
+
+    /// Where it stands in the body; `None` for a key, and behind the offsets that a [`RawString`] can name.
+    pub fn value_place(self) -> Option<RawString> {
+        let start = u32::try_from(self.at.checked_sub(1)?).ok()?;
+        let end = u32::try_from(self.at + self.raw.len() + 1).ok()?;
+        (!self.key).then_some(RawString { start, end })
     }
 
     /// Its length between the quotes, in bytes.

@@ -88,6 +88,8 @@ fn phrases_begin_and_end_at_words_and_keep_their_gaps() {
     assert_eq!(found("openthegate"), [(0, 11, "squashed")]);
     assert_eq!(found("close, then quickly unlock the door"), [(0, 35, "folded")]);
     assert_eq!(found("close it and then lock the door"), []);
+    assert_eq!(found("close it\nthen and lock the door"), [(0, 31, "folded")]);
+    assert_eq!(found("close s-l-o-w-l-y and lock the door"), [(0, 35, "folded")]);
     assert_eq!(found("close lock the door"), [(0, 19, "folded")]);
     assert_eq!(found("c l o s e i t l o c k t h e d o o r"), [(0, 35, "squashed")]);
     assert_eq!(found("close a\u{1f} lock the door"), []);
@@ -95,6 +97,21 @@ fn phrases_begin_and_end_at_words_and_keep_their_gaps() {
     assert_eq!(found("system: go home now"), []);
     assert_eq!(found("system] : go home now ]: x"), [(0, 21, "folded")]);
     assert_eq!(found("o\u{200b}pe\u{301}n the\u{3164}g\u{430}te"), [(1, 12, "folded")]);
+}
+
+#[test]
+fn tables_over_their_budget_are_refused() {
+    let word = |number: usize| (0..9).map(|at| char::from(b'a' + (number * (2 * at + 7) / (at * at + 1) % 26) as u8)).collect::<String>();
+    let rule = |number: usize| {
+        let words: Vec<String> = (0..100).map(|at| word(100 * number + at)).collect();
+        let words = words.join("|");
+        format!(
+            "[[pattern]]\nid = \"p{number}\"\npattern = {words:?}\nreason = \"r\"\nmust_match = [\"x\", \"y\"]\nmust_not_match = [\"a\", \"b\"]\n"
+        )
+    };
+    let file = "category = \"sample\"\nweight = 1\nsummary = \"s\"\n".to_owned() + &(0..100).map(rule).collect::<String>();
+    let error = Compiled::new(vec![rules::parse("sample", &file).expect("a good file")], folds()).err().expect("too large");
+    assert!(format!("{error:#}").contains("bytes: take alternatives out"), "{error:#}");
 }
 
 #[test]
@@ -113,9 +130,9 @@ fn the_fingerprint_covers_tables_and_metadata() {
         categories[0].weight += 0.05;
         assert_ne!(emit::digest(&CategorySet { categories: &categories, ..*set }), digest);
         assert_ne!(emit::digest(&CategorySet { patterns: &set.patterns[1..], ..*set }), digest);
-        let mut grams = set.grams;
-        grams.grams = &set.grams.grams[1..];
-        assert_ne!(emit::digest(&CategorySet { grams, ..*set }), digest);
+        let mut tails = set.tails;
+        tails.targets = &set.tails.targets[1..];
+        assert_ne!(emit::digest(&CategorySet { tails, ..*set }), digest);
         let mut folds = set.folds;
         folds.strings = &set.folds.strings[1..];
         assert_ne!(emit::digest(&CategorySet { folds, ..*set }), digest);

@@ -131,10 +131,24 @@ fn border(text: &[u8], at: usize) -> bool {
     outside(at.checked_sub(1).and_then(|before| text.get(before))) || outside(text.get(at))
 }
 
-/// Whether at most `words` words stand in `between`; a letter alone is a quarter of one.
+/// Whether at most `words` words stand in `between`, which begins behind one piece and ends before the next. A letter alone, and a part of a word that no
+/// space sets apart from what follows, is a seventh of one, and four of these may come on top.
 fn fits(between: &str, words: u8) -> bool {
-    let tokens = between.split(|letter: char| letter.is_ascii() && !letter.is_ascii_alphanumeric()).filter(|token| !token.is_empty());
-    !between.contains('\u{1f}') && tokens.map(|token| if token.len() == 1 { 1 } else { 4 }).sum::<usize>() <= 4 * usize::from(words)
+    let mut count = 0;
+    let mut apart = String::new();
+    let mut token = String::new();
+    for letter in format!(".{between}").chars().rev() {
+        if letter.is_ascii() && !letter.is_ascii_alphanumeric() {
+            if !token.is_empty() {
+                count += if apart.contains([' ', '\t']) && token.len() > 1 { 7 } else { 1 };
+                (token, apart) = (String::new(), String::new());
+            }
+            apart.push(letter);
+        } else {
+            token.push(letter);
+        }
+    }
+    !between.contains('\u{1f}') && count <= 7 * usize::from(words) + 4
 }
 
 impl Twin {

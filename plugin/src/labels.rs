@@ -1,0 +1,43 @@
+//! What others are told of a judgement: the names and values of our headers and of filter state.
+
+use floodmark_core::{Action, Judgement, Report};
+
+/// The start of all header names that are ours. Clients' copies are taken away in enforce mode.
+pub const OWN_HEADERS: &str = "x-floodmark-";
+/// The verdict, on judged responses in enforce mode, and on labelled requests.
+pub const VERDICT_HEADER: &str = "x-floodmark-verdict";
+/// What was done, on requests and responses that passed with a label or redacted.
+pub const ACTION_HEADER: &str = "x-floodmark-action";
+/// The conversation's score, on labelled requests. Clients are not told it.
+pub const SCORE_HEADER: &str = "x-floodmark-score";
+/// The rule that decided, on labelled requests.
+pub const RULE_HEADER: &str = "x-floodmark-rule";
+/// The event id, on labelled requests and on refusals.
+pub const EVENT_ID_HEADER: &str = "x-floodmark-event-id";
+
+/// Request headers for the upstream.
+pub fn request_headers(judgement: &Judgement<'_>, action: Action, event_id: &str) -> Vec<(&'static str, String)> {
+    let rule = judgement.decisive.as_ref().map(|reason| (RULE_HEADER, reason.rule.to_owned()));
+    let mut headers = vec![
+        (VERDICT_HEADER, judgement.verdict.name().to_owned()),
+        (ACTION_HEADER, action.name().to_owned()),
+        (SCORE_HEADER, judgement.score.score.to_string()),
+        (EVENT_ID_HEADER, event_id.to_owned()),
+    ];
+    headers.extend(rule);
+    headers
+}
+
+/// Filter state, for access logs and other filters.
+pub fn filter_state(judgement: &Judgement<'_>, action: Action, event_id: &str) -> Vec<(&'static str, String)> {
+    let report = Report::from(judgement);
+    let mut states = vec![
+        ("floodmark.verdict", judgement.verdict.name().to_owned()),
+        ("floodmark.action", action.name().to_owned()),
+        ("floodmark.score", judgement.score.score.to_string()),
+        ("floodmark.event_id", event_id.to_owned()),
+    ];
+    states.extend(report.rule.map(|rule| ("floodmark.rule", rule.to_owned())));
+    states.extend(serde_json::to_string(&report).ok().map(|json| ("floodmark.report", json)));
+    states
+}
