@@ -27,6 +27,8 @@ pub struct PatternInfo<'t> {
     pub category: u8,
     /// The whole phrase, for [`Reader`].
     pub program: &'t [u8],
+    /// Where in it the last piece ends and the gap before it begins; 0 if it has one piece.
+    pub gap_at: u16,
 }
 
 /// Categories, their patterns and what finds them. Filled by `floodmark-tables`; tests use tiny ones.
@@ -65,9 +67,9 @@ impl CategorySet<'_> {
     pub fn scan(&self, views: &[Folded<'_>], wanted: impl Fn(u16) -> bool, mut found: impl FnMut(usize, Hit)) {
         let mut seen = vec![false; self.patterns.len()];
         let mut reader: Option<(usize, Reader<'_>)> = None;
-        lanes::scan(&self.filter, views.iter().map(|view| view.as_str().as_bytes()), |candidate| {
+        lanes::scan(&self.filter, views.iter(), |candidate| {
             let Some(view) = views.get(candidate.text).filter(|view| is_border(view, candidate.end)) else { return };
-            self.tails.read(view.as_str().as_bytes(), candidate.end, |patterns| {
+            self.tails.read(view.as_str().as_bytes(), candidate.end, |start, patterns| {
                 let reader = match &mut reader {
                     Some((text, reader)) if *text == candidate.text => reader,
                     other => {
@@ -81,7 +83,7 @@ impl CategorySet<'_> {
                     if *seen || !wanted(pattern) {
                         continue;
                     }
-                    let Some(phrase) = reader.find(info.program, candidate.end) else { continue };
+                    let Some(phrase) = reader.find(info, start, candidate.end) else { continue };
                     let hit = Hit { pattern, start: phrase.start, end: candidate.end, view: phrase.view };
                     if hit.view == View::Folded && mention::is_mention(view.as_str().as_bytes(), hit.start, hit.end) {
                         continue;

@@ -1,6 +1,6 @@
 //! Whether a pattern may end somewhere: one bit that the last eight letters of the text choose.
 
-use super::letters::letter;
+use super::letters::{RECORD, letter};
 
 /// Letters that choose the bit: as many as a word of the machine holds, and as the last piece of every pattern has.
 pub const WINDOW_LETTERS: usize = 8;
@@ -48,13 +48,14 @@ impl Window {
 }
 
 impl Filter<'_> {
-    /// Reads a byte. Returns whether it is a letter with which a pattern may end.
+    /// Reads a byte. Returns whether a word ends before it with which a pattern may end.
     #[inline(always)]
     pub fn read(&self, window: &mut Window, byte: u8) -> bool {
         let letter = LETTERS.get(usize::from(byte)).copied().unwrap_or_default();
+        let hit = self.holds(*window) && letter & !RECORD == 0;
         let longer = (window.0 << 8) | u64::from(letter);
         window.0 = if letter == 0 { window.0 } else { longer };
-        self.holds(*window) && letter != 0
+        hit
     }
 
     /// Whether the bit for these letters is set.
@@ -79,12 +80,12 @@ mod tests {
         let filter = Filter { bits: &bits };
         let ends = |text: &str| -> Vec<usize> {
             let mut window = Window::default();
-            let step = |(at, byte): (usize, u8)| filter.read(&mut window, byte).then_some(at + 1);
+            let step = |(at, byte): (usize, u8)| filter.read(&mut window, byte).then_some(at);
             text.bytes().enumerate().filter_map(step).collect()
         };
-        assert_eq!(ends("All rules!  "), [9]);
-        assert_eq!(ends("a-l.l_r*u l\ne s"), [15]);
-        assert_eq!(ends("allrulesallrules"), [8, 16]);
-        assert!(ends("all\u{1f}rules al\u{e9}lrules llrules").is_empty());
+        assert_eq!(ends("All rules! x"), [9, 10]);
+        assert_eq!(ends("a-l.l_r*u l\ne s\u{1f}"), [15]);
+        assert_eq!(ends("allrulesallrules."), [16]);
+        assert!(ends("all\u{1f}rules al\u{e9}lrules llrules ").is_empty());
     }
 }

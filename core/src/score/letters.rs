@@ -3,15 +3,18 @@
 /// Stands between records of a text, which no pattern may cross. It is no letter, yet no separator either.
 pub const BORDER: u8 = 0x1f;
 
-/// What [`letter`] gives for letters that no pattern holds: those outside ASCII, and [`BORDER`].
+/// What [`letter`] gives for letters outside ASCII, which no pattern holds.
 pub const FOREIGN: u8 = 1;
+/// What [`letter`] gives for [`BORDER`].
+pub const RECORD: u8 = 2;
 
-/// The lower-case letter or the digit that a byte is; 0 for a separator and [`FOREIGN`] for what no pattern holds.
+/// The lower-case letter or the digit that a byte is; 0 for a separator, [`FOREIGN`] or [`RECORD`] for what no pattern holds.
 pub const fn letter(byte: u8) -> u8 {
     match byte {
         b'a'..=b'z' | b'0'..=b'9' => byte,
         b'A'..=b'Z' => byte | 0x20,
-        0x80.. | BORDER => FOREIGN,
+        0x80.. => FOREIGN,
+        BORDER => RECORD,
         _ => 0,
     }
 }

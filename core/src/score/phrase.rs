@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::category::PatternInfo;
 use super::letters::{BORDER, is_separator, letter};
 use crate::limits::{MAX_GAP_WORD_BYTES, MAX_PHRASE_STEPS, SEPARATORS_AROUND};
 use crate::text::{Folded, View};
@@ -67,24 +68,55 @@ pub struct Reader<'v> {
     tries: Vec<Try>,
     /// The last answer of `word_end`: alternatives ask it again.
     last_word_end: (usize, usize),
+    /// What stands before the starts of pieces that were last asked for: the patterns that end at one place mostly ask for the same.
+    words: [Words; 4],
+}
+
+/// The places before a piece where a gap may end, from the piece on.
+#[derive(Clone, Debug, Default)]
+struct Words {
+    /// Where the piece begins.
+    from: usize,
+    places: Vec<Place>,
+}
+
+/// A place where the piece before a gap may end.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    unread: usize,
+    /// The bits of the last two letters before it.
+    pairs: u64,
+    /// What the words behind it count.
+    cost: u32,
 }
 
 impl<'v> Reader<'v> {
     /// A reader of `folded`.
     pub fn new(folded: &'v Folded<'v>) -> Self {
-        Reader { text: folded.as_str().as_bytes(), folded, tries: Vec::new(), last_word_end: (0, 0) }
+        Reader { text: folded.as_str().as_bytes(), folded, tries: Vec::new(), last_word_end: (0, 0), words: Default::default() }
     }
 
-    /// Looks for the phrase that ends at `end`. Of several the one that is spelt as usual, and of those the one that begins last.
+    /// Looks for the phrase of `pattern` whose last piece stands at `start..end`. Of several the one that is spelt as usual, and of those the one that begins
+    /// last.
     ///
     /// Takes at most [`MAX_PHRASE_STEPS`] steps, of a length that the longest gap bounds; a phrase that needs more is none.
-    pub fn find(&mut self, program: &[u8], end: usize) -> Option<Found> {
-        if !is_border(self.folded, end) {
+    pub fn find(&mut self, pattern: &PatternInfo<'_>, start: usize, end: usize) -> Option<Found> {
+        if !is_border(self.folded, start) || !is_border(self.folded, end) {
             return None;
         }
+        // Mostly it is the piece before that does not stand there.
+        let gap = usize::from(pattern.gap_at);
+        if gap > 0 {
+            self.run(pattern.program, Try { at: gap, unread: start, odd: false, inside: false }, end)?;
+        }
+        self.run(pattern.program, Try { at: 0, unread: end, odd: false, inside: false }, end)
+    }
+
+    /// Runs a program from `first` on, for a phrase that ends at `end`.
+    fn run(&mut self, program: &[u8], first: Try, end: usize) -> Option<Found> {
         let mut best: Option<Found> = None;
         self.tries.clear();
-        self.tries.push(Try { at: 0, unread: end, odd: false, inside: false });
+        self.tries.push(first);
         let mut steps = 0;
         while let Some(mut now) = self.tries.pop() {
             loop {
@@ -204,30 +236,42 @@ impl<'v> Reader<'v> {
         if !is_border(self.folded, now.unread) {
             return;
         }
-        let from = self.tries.len();
-        let mut left = words * WORD + SPARE;
-        loop {
-            let end = self.word_end(now.unread);
-            if self.last_pair(end) & pairs != 0 {
-                self.tries.push(now);
-            }
-            let length = self.word_length(end);
-            let spaced = self.text.get(end..now.unread).unwrap_or_default().iter().any(|byte| matches!(byte, b' ' | b'\t'));
-            let cost = if spaced && length > 1 { WORD } else { 1 };
-            if length == 0 || length == MAX_GAP_WORD_BYTES || cost > left {
-                break;
-            }
-            left -= cost;
-            now.unread = end - length;
+        let most = words * WORD + SPARE;
+        let slot = now.unread % self.words.len();
+        let Some(mut known) = self.words.get_mut(slot).map(core::mem::take) else { return };
+        if known.from != now.unread || known.places.is_empty() {
+            known.from = now.unread;
+            known.places.clear();
+            known.places.push(Place { unread: now.unread, pairs: self.last_pair(now.unread), cost: 0 });
+        }
+        while let Some(&last) = known.places.last().filter(|last| last.cost <= most) {
+            let Some(next) = self.word_before(last) else { break };
+            known.places.push(next);
         }
         // The last one pushed is tried first: that is to be the one with the fewest words.
-        if let Some(tries) = self.tries.get_mut(from..) {
-            tries.reverse();
+        let fitting = known.places.iter().filter(|place| place.cost <= most && place.pairs & pairs != 0);
+        self.tries.extend(fitting.rev().map(|place| Try { unread: place.unread, ..now }));
+        if let Some(slot) = self.words.get_mut(slot) {
+            *slot = known;
         }
     }
 
-    /// The bits of the last two letters of what ends at `end`; every bit if there is no second one.
-    fn last_pair(&mut self, end: usize) -> u64 {
+    /// The place before the next word; `None` where there is none, or a word too long for one.
+    fn word_before(&mut self, place: Place) -> Option<Place> {
+        let end = self.word_end(place.unread);
+        let length = self.word_length(end);
+        if length == 0 || length == MAX_GAP_WORD_BYTES {
+            return None;
+        }
+        let spaced = self.text.get(end..place.unread).unwrap_or_default().iter().any(|byte| matches!(byte, b' ' | b'\t'));
+        let unread = end - length;
+        let cost = place.cost + if spaced && length > 1 { WORD } else { 1 };
+        Some(Place { unread, pairs: self.last_pair(unread), cost })
+    }
+
+    /// The bits of the last two letters before `unread`; every bit if there is no second one.
+    fn last_pair(&mut self, unread: usize) -> u64 {
+        let end = self.word_end(unread);
         let Some(&last) = end.checked_sub(1).and_then(|at| self.text.get(at)) else { return 0 };
         let before =
             self.text.get(..end - 1).and_then(|before| before.iter().rev().take(SEPARATORS_AROUND).find(|&&byte| !is_separator(byte)));

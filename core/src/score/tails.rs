@@ -1,5 +1,7 @@
 //! The ends of all patterns, read backwards together: which patterns may end somewhere.
 
+use core::cmp::Ordering;
+
 use super::letters::{is_separator, letter};
 
 /// An automaton over the letters of a text from an end to the start, in static tables that `xtask gen` writes.
@@ -10,11 +12,11 @@ use super::letters::{is_separator, letter};
 pub struct Tails<'t> {
     /// Where each state's edges begin, and the end. State 0 is where reading begins.
     pub states: &'t [u16],
-    /// Where each edge's letters begin in `letters`.
+    /// Where each edge's letters begin in `letters`. A state's edges are in the order of their first letters.
     pub labels: &'t [u16],
     /// How many they are.
     pub lengths: &'t [u8],
-    /// The state that each edge leads to.
+    /// The state that each edge leads to, with [`WHOLE`] if that is one of `wholes`.
     pub targets: &'t [u16],
     /// The letters of all edges, in the order of reading; edges share what they can.
     pub letters: &'t [u8],
@@ -26,12 +28,16 @@ pub struct Tails<'t> {
     pub patterns: &'t [u16],
 }
 
+/// Marks the target of an edge as a state that has patterns to report.
+pub const WHOLE: u16 = 0x8000;
+
 /// What is wrong with a table. Found by the test of the generated tables, never at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailsFault {
-    /// The lists of edges differ in length, `states` is not ascending or ends elsewhere, or an edge has no letters or others than there are.
+    /// The lists of edges differ in length, `states` is not ascending or ends elsewhere, an edge has no letters or others than there are, or a state's edges are not
+    /// in order.
     Edges,
-    /// An edge leads to a state that does not exist, or to an earlier one: reading would not end.
+    /// An edge leads to a state that does not exist, or to an earlier one (reading would not end), or is marked wrongly.
     State,
     /// `wholes` or `offsets` is not ascending or of the wrong length, or points outside `patterns`.
     Wholes,
@@ -40,8 +46,8 @@ pub enum TailsFault {
 }
 
 impl<'t> Tails<'t> {
-    /// Calls `found` with the patterns whose last piece ends at `end`, piece by piece. Reads no more letters than a pattern has.
-    pub fn read(&self, text: &[u8], end: usize, mut found: impl FnMut(&'t [u16])) {
+    /// Calls `found(start, patterns)` with the patterns whose last piece stands at `start..end`, piece by piece. Reads no more letters than a pattern has.
+    pub fn read(&self, text: &[u8], end: usize, mut found: impl FnMut(usize, &'t [u16])) {
         let mut state = 0;
         let mut unread = end;
         while let Some((next, label)) = self.edge(state, text, &mut unread) {
@@ -50,9 +56,11 @@ impl<'t> Tails<'t> {
                     return;
                 }
             }
-            state = next;
-            if let Ok(whole) = self.wholes.binary_search(&state) {
-                found(self.patterns_at(whole));
+            state = next & !WHOLE;
+            if next != state
+                && let Ok(whole) = self.wholes.binary_search(&state)
+            {
+                found(unread, self.patterns_at(whole));
             }
         }
     }
@@ -62,10 +70,18 @@ impl<'t> Tails<'t> {
         let from = usize::from(*self.states.get(usize::from(state))?);
         let to = usize::from(*self.states.get(usize::from(state) + 1)?);
         let letter = if from < to { previous(text, unread)? } else { return None };
-        (from..to).find_map(|edge| {
-            let (&first, rest) = self.label(edge)?.split_first()?;
-            (first == letter).then_some((*self.targets.get(edge)?, rest))
-        })
+        // By halving: the first state has an edge for nearly every letter.
+        let (mut low, mut high) = (from, to);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let (&first, rest) = self.label(middle)?.split_first()?;
+            match first.cmp(&letter) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some((*self.targets.get(middle)?, rest)),
+            }
+        }
+        None
     }
 
     fn label(&self, edge: usize) -> Option<&'t [u8]> {
@@ -93,17 +109,23 @@ impl<'t> Tails<'t> {
         let ascending = |table: &[u16]| table.windows(2).all(|pair| pair.first() <= pair.last());
         let ends_at = |table: &[u16], length: usize| table.last().is_some_and(|&end| usize::from(end) == length);
         let edges = self.targets.len();
-        let labelled =
-            (0..edges).all(|edge| self.label(edge).is_some_and(|label| !label.is_empty() && label.iter().all(u8::is_ascii_alphanumeric)));
-        if self.labels.len() != edges || self.lengths.len() != edges || !ascending(self.states) || !ends_at(self.states, edges) || !labelled
-        {
+        let first = |edge| self.label(edge).and_then(|label: &[u8]| label.first());
+        let labelled = self.labels.len() == edges && self.lengths.len() == edges && (0..edges).all(|edge| first(edge).is_some());
+        let letters = self.letters.iter().all(u8::is_ascii_alphanumeric);
+        if !labelled || !letters || !ascending(self.states) || !ends_at(self.states, edges) {
             return Err(TailsFault::Edges);
         }
         for (state, bounds) in (0u16..).zip(self.states.windows(2)) {
             let (Some(&from), Some(&to)) = (bounds.first(), bounds.last()) else { continue };
             let targets = self.targets.get(usize::from(from)..usize::from(to)).unwrap_or_default();
-            if targets.iter().any(|&target| target <= state || usize::from(target) + 1 >= self.states.len()) {
-                return Err(TailsFault::State);
+            if (usize::from(from) + 1..usize::from(to)).any(|edge| first(edge - 1) >= first(edge)) {
+                return Err(TailsFault::Edges);
+            }
+            for &target in targets {
+                let to = target & !WHOLE;
+                if to <= state || usize::from(to) + 1 >= self.states.len() || (to != target) != self.wholes.binary_search(&to).is_ok() {
+                    return Err(TailsFault::State);
+                }
             }
         }
         let whole = self.offsets.len() == self.wholes.len() + 1 && ends_at(self.offsets, self.patterns.len());
@@ -134,7 +156,7 @@ mod tests {
         states: &[0, 1, 2, 2],
         labels: &[0, 2],
         lengths: &[2, 3],
-        targets: &[1, 2],
+        targets: &[1 | WHOLE, 2 | WHOLE],
         letters: b"onaip",
         wholes: &[1, 2],
         offsets: &[0, 2, 3],
@@ -143,7 +165,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<&'static [u16]> {
         let mut all = Vec::new();
-        TAILS.read(text.as_bytes(), text.trim_end().len(), |patterns| all.push(patterns));
+        TAILS.read(text.as_bytes(), text.trim_end().len(), |_, patterns| all.push(patterns));
         all
     }
 
@@ -163,8 +185,11 @@ mod tests {
         assert_eq!(Tails { letters: b"onai", ..TAILS }.check(3), Err(TailsFault::Edges));
         assert_eq!(Tails { letters: b"on ip", ..TAILS }.check(3), Err(TailsFault::Edges));
         assert_eq!(Tails { lengths: &[2, 0], ..TAILS }.check(3), Err(TailsFault::Edges));
-        assert_eq!(Tails { targets: &[1, 3], ..TAILS }.check(3), Err(TailsFault::State));
-        assert_eq!(Tails { targets: &[1, 1], ..TAILS }.check(3), Err(TailsFault::State));
+        assert_eq!(Tails { states: &[0, 2, 2, 2], letters: b"aiono", ..TAILS }.check(3), Ok(()));
+        assert_eq!(Tails { states: &[0, 2, 2, 2], ..TAILS }.check(3), Err(TailsFault::Edges));
+        assert_eq!(Tails { targets: &[1 | WHOLE, 3 | WHOLE], ..TAILS }.check(3), Err(TailsFault::State));
+        assert_eq!(Tails { targets: &[1 | WHOLE, 1 | WHOLE], ..TAILS }.check(3), Err(TailsFault::State));
+        assert_eq!(Tails { targets: &[1, 2 | WHOLE], ..TAILS }.check(3), Err(TailsFault::State));
         assert_eq!(Tails { offsets: &[0, 2], ..TAILS }.check(3), Err(TailsFault::Wholes));
     }
 }

@@ -63,6 +63,11 @@ impl<'e> Folded<'e> {
         u32::try_from(offset).is_ok_and(|offset| self.dropped.binary_search(&offset).is_ok())
     }
 
+    /// Whether something that shows nothing was dropped anywhere, so that words may end where nothing shows it.
+    pub fn is_broken(&self) -> bool {
+        !self.dropped.is_empty()
+    }
+
     /// The byte range of `original` that the view's bytes `start..end` come from, widened to whole characters.
     pub fn span(&self, original: &str, start: usize, end: usize) -> (usize, usize) {
         let start = original.floor_char_boundary(self.offsets.original(start));

@@ -13,7 +13,7 @@ use super::{program, spellings, tails};
 pub struct Compiled {
     /// In table order.
     pub categories: Vec<Category>,
-    programs: Vec<Vec<u8>>,
+    programs: Vec<program::Program>,
     filter: Box<[u64; FILTER_WORDS]>,
     tails: tails::Tables,
     folds: Folds,
@@ -48,8 +48,15 @@ impl Compiled {
             self.categories.iter().map(|category| CategoryInfo { name: &category.name, weight: category.weight }).collect();
         let numbered =
             (0u8..).zip(&self.categories).flat_map(|(number, category)| category.patterns.iter().map(move |pattern| (number, pattern)));
-        let patterns: Vec<_> =
-            numbered.zip(&self.programs).map(|((category, pattern), program)| PatternInfo { id: &pattern.id, category, program }).collect();
+        let patterns: Vec<_> = numbered
+            .zip(&self.programs)
+            .map(|((category, pattern), program)| PatternInfo {
+                id: &pattern.id,
+                category,
+                program: &program.bytes,
+                gap_at: program.gap_at,
+            })
+            .collect();
         run(&CategorySet {
             categories: &categories,
             patterns: &patterns,

@@ -36,7 +36,10 @@ pub fn categories(compiled: &Compiled, tool: &str) -> String {
         array(&mut out, "CATEGORY_INFOS", "CategoryInfo<'static>", set.categories.len(), infos);
         let infos = set.patterns.iter().map(|info| {
             let program: String = info.program.iter().flat_map(|&byte| std::ascii::escape_default(byte)).map(char::from).collect();
-            format!("    PatternInfo {{ id: {:?}, category: {}, program: b\"{program}\" }},\n", info.id, info.category)
+            format!(
+                "    PatternInfo {{ id: {:?}, category: {}, program: b\"{program}\", gap_at: {} }},\n",
+                info.id, info.category, info.gap_at
+            )
         });
         array(&mut out, "PATTERN_INFOS", "PatternInfo<'static>", set.patterns.len(), infos);
         let rows = set.filter.bits.chunks(8).map(|row| row.iter().map(|word| format!("{word:#x},")).collect::<String>() + "\n");
@@ -105,12 +108,14 @@ pub fn digest(set: &CategorySet<'_>) -> String {
         hash.text(info.id);
         hash.number(usize::from(info.category));
         hash.bytes(info.program);
+        hash.number(usize::from(info.gap_at));
     }
     hash.number(set.filter.bits.len());
     set.filter.bits.iter().for_each(|word| hash.fixed(&word.to_le_bytes()));
     let tails = &set.tails;
-    hash.bytes(tails.letters);
-    hash.bytes(tails.lengths);
+    for table in [tails.lengths, tails.letters] {
+        hash.bytes(table);
+    }
     for table in [tails.states, tails.labels, tails.targets, tails.wholes, tails.offsets, tails.patterns] {
         hash.shorts(table);
     }

@@ -9,23 +9,34 @@ use regex_syntax::hir::{Hir, HirKind};
 use super::spellings::pairs;
 use super::subset::{Phrase, class_bytes, counts};
 
+/// A program, and where its first gap is; 0 without one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Program {
+    pub bytes: Vec<u8>,
+    pub gap_at: u16,
+}
+
 /// The program of `phrase`.
 ///
 /// # Errors
 /// A character that must stand behind the phrase stands there only sometimes; a pattern too long for jumps of two bytes.
-pub fn write(phrase: &Phrase) -> Result<Vec<u8>> {
+pub fn write(phrase: &Phrase) -> Result<Program> {
     let mut program = Vec::new();
+    let mut gap_at = 0;
     let mut place = Place::Behind;
     for (number, piece) in phrase.pieces.iter().enumerate().rev() {
         emit(piece, &mut program, &mut place)?;
         if let Some(gap) = number.checked_sub(1) {
+            if gap_at == 0 {
+                gap_at = u16::try_from(program.len())?;
+            }
             program.extend([op::GAP, phrase.gaps[gap]]);
             program.extend(pairs(&phrase.pieces[gap]).to_le_bytes());
             place = Place::Inside;
         }
     }
     program.push(op::END);
-    Ok(program)
+    Ok(Program { bytes: program, gap_at })
 }
 
 /// Where the next instruction reads.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use floodmark_core::score::letters::is_separator;
-use floodmark_core::score::tails::Tails;
+use floodmark_core::score::tails::{Tails, WHOLE};
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
@@ -149,7 +149,7 @@ impl Machine {
         order.retain(|&state| state == 0 || !self.is_on_the_way(state));
         let mut numbers = vec![0u16; self.edges.len()];
         for (number, &state) in order.iter().enumerate() {
-            numbers[state] = u16::try_from(number).context("more than 65,535 states")?;
+            numbers[state] = u16::try_from(number).ok().filter(|&number| number < WHOLE).context("more than 32,767 states")?;
         }
         let mut tables = Tables { states: vec![0], offsets: vec![0], ..Tables::default() };
         for &state in &order {
@@ -160,7 +160,8 @@ impl Machine {
                     label.push(letter);
                     to = next;
                 }
-                tables.edge(&label, numbers[to])?;
+                let whole = if self.wholes[to].is_empty() { 0 } else { WHOLE };
+                tables.edge(&label, numbers[to] | whole)?;
             }
             tables.states.push(u16::try_from(tables.targets.len()).context("more than 65,535 edges")?);
             if !self.wholes[state].is_empty() {

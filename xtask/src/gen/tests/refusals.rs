@@ -57,7 +57,7 @@ fn the_ends_of_every_spelling_are_known() {
 
 #[test]
 fn a_program_runs_from_the_end_to_the_start() {
-    let write = |pattern: &str| program::write(&subset::parse(pattern).expect("a good pattern")).expect("a program");
+    let write = |pattern: &str| program::write(&subset::parse(pattern).expect("a good pattern")).expect("a program").bytes;
     // The pair "ab" has bit (97 * 29 + 98) % 64 = 31, the high one of the fourth byte.
     assert_eq!(write("ab ~3 don't say cd:"), b"\x04:dc yas t'nod\x03\x03\0\0\0\x80\0\0\0\0ba\0");
     assert_eq!(write("abcdefg (x|yz)"), b"\x05\x05\0\x01x\x02zy gfedcba\0");

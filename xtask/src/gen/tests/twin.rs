@@ -243,6 +243,25 @@ fn the_twin_agrees_on_samples_with_neighbours() {
     }
 }
 
+/// Long texts are read in pieces, several at a time: a phrase is found wherever it lies across their borders, with its place.
+#[test]
+fn a_phrase_across_any_border_of_pieces_is_found() {
+    const FILLER: &str = "Seven grey geese went over the lake. ";
+    for (number, (pattern, twin)) in patterns().zip(TWINS.iter()).enumerate() {
+        let sample = walk(&pattern.phrase, &mut Random::new(number as u64 + 7)).trim().to_owned();
+        let inside = sample.len() - sample.len().min(number % 40 + 1);
+        for border in [1024, 2048, 4096, 9216] {
+            let before = FILLER.repeat(border / FILLER.len() + 1);
+            let text = format!("{} {sample}. {}", &before[..border - inside - 1], FILLER.repeat(90));
+            let hit = CATEGORIES.scan_text(&text).into_iter().find(|hit| CATEGORIES.patterns[usize::from(hit.pattern)].id == twin.id);
+            let (start, end) = hit.map(|hit| (hit.start, hit.end)).unwrap_or_default();
+            let shift = border - inside;
+            let expected = twin.find(&format!(" {sample}. ")).map(|(start, end, _)| (start + shift - 1, end + shift - 1));
+            assert_eq!(Some((start, end)), expected, "{} at {border}: {sample:?}", twin.id);
+        }
+    }
+}
+
 /// The words that patterns are made of, and what can separate them.
 fn words() -> Vec<String> {
     let split = |pattern: &'static super::Pattern| pattern.pattern.split(|letter: char| !letter.is_ascii_alphanumeric());
