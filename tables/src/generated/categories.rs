@@ -23,7 +23,7 @@ pub static CATEGORIES: CategorySet<'static> = CategorySet {
         patterns: &WHOLE_PATTERNS,
     },
     folds: FOLDS,
-    fingerprint: "cb9efd4a4ceca46f",
+    fingerprint: "2fe9f20f0c1523d9",
 };
 
 #[rustfmt::skip]
