@@ -111,7 +111,7 @@ impl Folder<'_> {
         } else {
             self.table.fold(letter)
         };
-        if fold == Fold::Separator {
+        if fold == Fold::Separator || (letter.is_ascii() && !letter.is_ascii_alphanumeric()) {
             self.word_start = at + letter.len_utf8();
         }
         let mut buffer = [0; 4];

@@ -23,7 +23,7 @@ pub static CATEGORIES: CategorySet<'static> = CategorySet {
         patterns: &WHOLE_PATTERNS,
     },
     folds: FOLDS,
-    fingerprint: "14a059a10bc5ca89",
+    fingerprint: "5a0bfb65f3872a84",
 };
 
 #[rustfmt::skip]

@@ -144,7 +144,7 @@ impl Unicode {
         if letter.is_whitespace() {
             return To::Value(value::SEPARATOR);
         }
-        if is_combining_mark(letter) {
+        if [letter].into_iter().nfkc().all(is_combining_mark) {
             return To::Value(value::MARK);
         }
         let folded = self.plain(letter);

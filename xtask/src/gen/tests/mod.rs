@@ -4,6 +4,7 @@ mod paper;
 mod refusals;
 mod sampler;
 mod twin;
+mod views;
 
 use std::sync::LazyLock;
 
