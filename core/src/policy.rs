@@ -8,19 +8,10 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Params;
-use crate::limits::{MAX_MIN_USER_TURNS, MIN_TAU};
+pub use crate::conversation::Profile;
+use crate::limits::{MAX_DECAY_TURNS, MAX_MIN_TURNS, MAX_WINDOW_TURNS, MIN_TAU};
 use crate::rules::RuleUse;
 use crate::score::CategorySet;
-
-/// How a conversation is scored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Profile {
-    /// Exactly the formula of arXiv 2602.11247, over the whole history.
-    #[default]
-    Paper,
-}
 
 /// What becomes of AI traffic whose text the judgement cannot answer for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +30,8 @@ pub enum Unread {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// How a conversation is scored.
+    /// How a conversation is scored: `floodmark`, by the best window of turns, fading with age, or `paper`, exactly the formula of arXiv
+    /// 2602.11247 over the whole history. docs/tuning.md compares them and shows what each number does.
     pub profile: Profile,
     /// Numbers of the conversation score.
     pub conversation: Params,
@@ -86,13 +78,24 @@ impl Policy {
     }
 
     fn check_params(&self) -> Result<(), PolicyError> {
-        let Params { rho, delta, beta_e, beta_r, tau, min_user_turns } = self.conversation;
+        let Params { rho, delta, beta_e, beta_r, tau, .. } = self.conversation;
         for (name, value) in [("rho", rho), ("delta", delta), ("beta_e", beta_e), ("beta_r", beta_r)] {
             in_range(|| format!("conversation.{name}"), value, 0.0, 1.0)?;
         }
         // At 0 every conversation would be blocked.
         in_range(|| "conversation.tau".to_string(), tau, MIN_TAU, 1.0)?;
-        in_range(|| "conversation.min_user_turns".to_string(), f64::from(min_user_turns), 0.0, f64::from(MAX_MIN_USER_TURNS))
+        let Params { min_user_turns, min_turns, window_max_turns, window_min_turns, fresh_turns, gone_turns, .. } = self.conversation;
+        for (name, turns, least, most) in [
+            ("min_user_turns", min_user_turns, 0, MAX_MIN_TURNS),
+            ("min_turns", min_turns, 0, MAX_MIN_TURNS),
+            ("window_max_turns", window_max_turns, 1, MAX_WINDOW_TURNS),
+            ("window_min_turns", window_min_turns, 1, MAX_WINDOW_TURNS),
+            ("fresh_turns", fresh_turns, 0, MAX_DECAY_TURNS),
+            ("gone_turns", gone_turns, fresh_turns.saturating_add(1), MAX_DECAY_TURNS + 1),
+        ] {
+            in_range(|| format!("conversation.{name}"), f64::from(turns), f64::from(least), f64::from(most))?;
+        }
+        Ok(())
     }
 }
 

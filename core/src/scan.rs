@@ -1,8 +1,9 @@
 //! The scan of a document: which patterns its events hold, in which view, and what that makes of each turn.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::conversation::{Resampling, Turn};
+use crate::conversation::{Profile, Resampling, Turn};
 use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
 use crate::reason::Reason;
 use crate::rules::{Exempt, RuleUse};
@@ -71,6 +72,8 @@ pub(crate) struct Scanner<'s, 't> {
     /// What a hit means, by the rule's number, of which patterns have the first; `None` where nothing is said.
     pub uses: &'s [Option<RuleUse>],
     pub exempt: Exempt<'s>,
+    /// Whose resampling check is made, if any.
+    pub resampling: Option<Profile>,
 }
 
 impl<'t> Scanned<'t> {
@@ -109,14 +112,18 @@ impl<'t> Scanner<'_, 't> {
         views.extend(decoded.iter().map(|(_, decoded)| view(decoded.as_str())));
         let hits = self.hits(document, &decoded, &views);
         let mut hits = hits.as_slice();
-        let mut resampling = may_resample(document).then(Resampling::default);
+        let mut resampling = self.resampling.filter(|_| may_resample(document)).map(Resampling::new);
         for (number, event) in document.events.iter().enumerate() {
             let (own, rest) = hits.split_at_checked(hits.partition_point(|hit| hit.event <= number)).unwrap_or_default();
             hits = rest;
             self.event(number, event, own, &mut scanned);
             if let (Channel::User, Some(resampling)) = (event.channel, &mut resampling) {
                 // Records are not the message's words: random metadata must not make repeated messages look different.
-                resampling.push(Folded::new(event.parts(), folds).as_str());
+                match (event.parts(), views.get(number)) {
+                    (plain, _) if plain.is_ascii() => resampling.push(plain),
+                    (whole, Some(view)) if whole.len() == event.text.len() => resampling.push(view.as_str()),
+                    (other, _) => resampling.push(String::from(Folded::new(other, folds).as_str())),
+                }
                 if resampling.seen() && scanned.resampling.is_none() {
                     scanned.resampling = event.message;
                 }

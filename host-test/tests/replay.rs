@@ -35,25 +35,40 @@ fn agree(seen: &Value, expected: &Value, what: &str) {
     }
 }
 
+/// For each profile a configuration, the oracle's file and the conversations made of it.
+const PROFILES: [(&str, &str, &str); 2] = [
+    (DEFAULTS, "conversation_floodmark.json", "floodmark.jsonl"),
+    (r#"{"version":1,"defaults":{"policy":{"profile":"paper"}}}"#, "conversation.json", "paper.jsonl"),
+];
+
 #[test]
 fn every_oracle_case_natively_and_in_wasm() {
-    let oracle: Value = serde_json::from_slice(&fs::read(repository("testdata/vectors/conversation.json")).unwrap()).unwrap();
-    let oracle = oracle["cases"].as_array().unwrap();
-    let text = fs::read_to_string(repository("testdata/conversations/paper.jsonl")).unwrap();
-    let lines: Vec<_> = text.lines().enumerate().map(|(index, line)| Line::parse(index + 1, line.as_bytes()).unwrap()).collect();
-    assert_eq!(lines.len(), oracle.len());
-    for (name, mut way) in ways(DEFAULTS) {
-        for (line, case) in lines.iter().zip(oracle) {
-            assert_eq!(line.id, case["name"].to_string(), "the cases stand in the oracle's order");
-            let what = format!("{name}, {}", line.id);
-            let report: Value = serde_json::from_str(&report(&mut way, &Request::post_json(line.path, line.body.clone()))).unwrap();
-            let expected = case["expect"].as_object().unwrap();
-            for key in ["verdict", "score", "turn_scores", "evaluated"] {
-                assert!(expected.contains_key(key), "{what}: the oracle says nothing on {key}");
+    for (config, oracle, conversations) in PROFILES {
+        let oracle: Value = serde_json::from_slice(&fs::read(repository("testdata/vectors").join(oracle)).unwrap()).unwrap();
+        let oracle = oracle["cases"].as_array().unwrap();
+        let text = fs::read_to_string(repository("testdata/conversations").join(conversations)).unwrap();
+        let lines: Vec<_> = text.lines().enumerate().map(|(index, line)| Line::parse(index + 1, line.as_bytes()).unwrap()).collect();
+        assert_eq!(lines.len(), oracle.len());
+        for (name, mut way) in ways(config) {
+            for (line, case) in lines.iter().zip(oracle) {
+                assert_eq!(line.id, case["name"].to_string(), "the cases stand in the oracle's order");
+                let report: Value = serde_json::from_str(&report(&mut way, &Request::post_json(line.path, line.body.clone()))).unwrap();
+                compare(&report, &case["expect"], &format!("{conversations}, {name}, {}", line.id));
             }
-            for (key, expected) in expected {
-                agree(&report[key], expected, &format!("{what}, {key}"));
-            }
+        }
+    }
+}
+
+fn compare(report: &Value, expected: &Value, what: &str) {
+    let expected = expected.as_object().unwrap();
+    for key in ["verdict", "score", "turn_scores", "evaluated"] {
+        assert!(expected.contains_key(key), "{what}: the oracle says nothing on {key}");
+    }
+    for (key, expected) in expected {
+        match key.as_str() {
+            // Several windows may reach the score; the core's own test computes ours by the definition.
+            "window" => assert_eq!(report[key].is_null(), expected.is_null(), "{what}, {key}"),
+            _ => agree(&report[key], expected, &format!("{what}, {key}")),
         }
     }
 }
@@ -61,7 +76,7 @@ fn every_oracle_case_natively_and_in_wasm() {
 /// Bodies of every kind: the oracle's, the wire cases with all the hostile ones, the demo's, and some that are large.
 fn bodies() -> Vec<Vec<u8>> {
     let mut bodies = Vec::new();
-    for file in ["testdata/conversations/paper.jsonl", "testdata/demo.jsonl"] {
+    for file in ["testdata/conversations/paper.jsonl", "testdata/conversations/floodmark.jsonl", "testdata/demo.jsonl"] {
         let text = fs::read_to_string(repository(file)).unwrap();
         bodies.extend(text.lines().map(|line| {
             let line: Value = serde_json::from_str(line).unwrap();
@@ -94,13 +109,14 @@ fn bodies() -> Vec<Vec<u8>> {
 #[test]
 fn native_and_wasm_give_the_same_report_byte_for_byte() {
     let bodies = bodies();
-    assert!(bodies.len() > 250, "{} bodies", bodies.len());
+    assert!(bodies.len() > 430, "{} bodies", bodies.len());
     let configs = [
         DEFAULTS,
         r#"{"version":1,"defaults":{"mode":"enforce","log_allow":true}}"#,
         r#"{"version":1,"defaults":{"mode":"enforce","hold_headers":true,"max_body_bytes":300},
             "overrides":[{"match":{"path_prefix":"/v1/messages"},"settings":{"policy":{"conversation":{"tau":0.4}}}}]}"#,
         r#"{"version":1,"enabled":false}"#,
+        PROFILES[1].0,
     ];
     for config in configs {
         let mut ways = ways(config);
