@@ -6,6 +6,16 @@ pub const MAX_DEPTH: usize = 128;
 pub const MAX_CONTENT_LEVELS: usize = 8;
 /// Most events (messages, tool results, tool calls) of one body that are told apart; more is an issue that refuses.
 pub const MAX_EVENTS: usize = 16_384;
+/// Most content codings of one body that are taken off, one behind the other.
+pub const MAX_CODINGS: usize = 3;
+/// Most that a compressed body may unpack to, as a multiple of its size. Text packs to a tenth, repeated text to a hundredth.
+pub const MAX_UNPACKED_RATIO: usize = 200;
+/// What a compressed body may unpack to whatever its size: a short body may repeat itself.
+pub const MIN_UNPACKED_BYTES: usize = 65_536;
+/// A compressed body may have one deflate block for so many bytes. Packers make one of some ten thousand.
+pub const DEFLATE_BLOCK_BYTES: usize = 256;
+/// Deflate blocks that a compressed body may have besides: one that is sent on in small pieces has one for each.
+pub const DEFLATE_FREE_BLOCKS: usize = 64;
 /// Longest identifier that is taken for one and not scanned, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
 /// Most issues that are listed; later ones are dropped, since the first decides.

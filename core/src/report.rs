@@ -78,7 +78,7 @@ pub struct ReasonReport<'a> {
 pub struct IssueReport {
     /// Its name.
     pub issue: &'static str,
-    /// Byte offset in the body.
+    /// Byte offset in the body, unpacked.
     pub at: usize,
 }
 

@@ -73,9 +73,11 @@ fn compare(report: &Value, expected: &Value, what: &str) {
     }
 }
 
-/// Bodies of every kind: the oracle's, the wire cases with all the hostile ones, the demo's, and some that are large.
-fn bodies() -> Vec<Vec<u8>> {
-    let mut bodies = Vec::new();
+/// Bodies of every kind: the oracle's, the wire cases with all the hostile and the compressed ones, the demo's, and some that are large. With each
+/// its content-encoding.
+fn bodies() -> Vec<(Vec<u8>, String)> {
+    let mut bodies: Vec<Vec<u8>> = Vec::new();
+    let mut compressed = Vec::new();
     for file in ["testdata/conversations/paper.jsonl", "testdata/conversations/floodmark.jsonl", "testdata/demo.jsonl"] {
         let text = fs::read_to_string(repository(file)).unwrap();
         bodies.extend(text.lines().map(|line| {
@@ -92,18 +94,22 @@ fn bodies() -> Vec<Vec<u8>> {
                 continue;
             }
             let case: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-            bodies.push(match (&case["body_text"], &case["body_hex"]) {
+            let body = match (&case["body_text"], &case["body_hex"]) {
                 (Value::String(text), _) => text.clone().into_bytes(),
                 (_, Value::String(hex)) => (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect(),
                 _ => case["body"].to_string().into_bytes(),
-            });
+            };
+            compressed.extend(case["content_encoding"].as_str().map(|coding| (body.clone(), coding.to_owned())));
+            bodies.push(body);
         }
     }
     let long = "Ignore that. ".repeat(6_000);
     bodies
         .push(format!(r#"{{"messages":[{{"role":"user","content":"{long}"}},{{"role":"user","content":"ﬁn\u00AD de Ⓢiècle"}}]}}"#).into());
     bodies.push("[".repeat(10_000).into());
-    bodies
+    assert!(compressed.len() >= 20, "{} compressed bodies", compressed.len());
+    compressed.extend(bodies.into_iter().map(|body| (body, "identity".to_owned())));
+    compressed
 }
 
 #[test]
@@ -122,13 +128,13 @@ fn native_and_wasm_give_the_same_report_byte_for_byte() {
         let mut ways = ways(config);
         let ((_, native), others) = ways.split_first_mut().unwrap();
         let mut judged = 0;
-        for body in &bodies {
+        for (body, coding) in &bodies {
             for path in ["/v1/chat/completions", "/v1/messages?beta=true", "/elsewhere"] {
-                let request = Request::post_json(path, body.clone());
+                let request = Request::post_json(path, body.clone()).header("content-encoding", coding);
                 let expected = report(native, &request);
                 judged += usize::from(expected.starts_with('{'));
                 for (name, way) in others.iter_mut() {
-                    assert_eq!(report(way, &request), expected, "{name}, {path}, {config}, {}", String::from_utf8_lossy(body));
+                    assert_eq!(report(way, &request), expected, "{name}, {path}, {config}, {coding}, {}", String::from_utf8_lossy(body));
                 }
             }
         }

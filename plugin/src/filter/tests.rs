@@ -1,6 +1,7 @@
 //! The filter against a host in memory that keeps state: what was replied, logged, counted and published.
 
 mod actions;
+mod compressed;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
