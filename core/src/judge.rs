@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::catalog::Catalog;
-use crate::conversation::{self, Params, Score, Turn};
+use crate::conversation::{Formula, Params, Profile, Score, Turn, drop_too};
 use crate::limits::{MAX_DROPPED, MAX_EXEMPTIONS, MAX_REASONS};
 use crate::policy::{Policy, PolicyError, Unread};
 use crate::reason::Reason;
@@ -60,6 +60,7 @@ pub struct Judgement<'t> {
 pub struct Judge<'t> {
     catalog: Catalog<'t>,
     weights: Vec<f64>,
+    profile: Profile,
     params: Params,
     oversize: Unread,
     unparsed: Unread,
@@ -77,8 +78,8 @@ impl<'t> Judge<'t> {
         let catalog = Catalog::new(policy, set)?;
         let weights = catalog.weights(policy)?;
         let uses = rules::resolve(&policy.rules, &catalog)?;
-        let (params, oversize, unparsed) = (policy.conversation.clone(), policy.oversize, policy.unparsed);
-        Ok(Judge { catalog, weights, params, oversize, unparsed, uses, exemptions: Vec::new() })
+        let Policy { profile, conversation: ref params, oversize, unparsed, .. } = *policy;
+        Ok(Judge { catalog, weights, profile, params: params.clone(), oversize, unparsed, uses, exemptions: Vec::new() })
     }
 
     /// Adds an exemption: hits of `rules` on `channels` count for nothing in requests whose hint names it by its number. Without rules every rule but
@@ -95,7 +96,7 @@ impl<'t> Judge<'t> {
         Ok(())
     }
 
-    /// Judges one body. Linear in its length (up to the sorting of hashes); never panics, whatever the bytes.
+    /// Judges one body. Linear in its length; never panics, whatever the bytes.
     pub fn judge(&self, body: &[u8], hint: Hint) -> Judgement<'_> {
         let mut body = Body::new(body);
         if let Some(issue) = hint.issue {
@@ -103,7 +104,8 @@ impl<'t> Judge<'t> {
         }
         let mut document = wire::read(&body, hint.format);
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
-        let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt }.scan(&document);
+        let resampling = self.params.resampling.then_some(self.profile);
+        let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt, resampling }.scan(&document);
         if scanned.undecoded {
             document.issues.push(IssueKind::EncodedSpans, 0);
         }
@@ -111,8 +113,13 @@ impl<'t> Judge<'t> {
             document.issues.push(IssueKind::OperatorPatterns, 0);
         }
         let resampled = self.resampled(&mut scanned, exempt);
-        let adds = resampled.as_ref().is_some_and(|reason| matches!(reason.counts_as, Some(RuleUse::Score | RuleUse::Block)));
-        let score = conversation::score(&scanned.turns, adds, &self.weights, &self.params);
+        // In profile `floodmark` the formula only notes it.
+        let noted = self.profile == Profile::Floodmark;
+        let adds = resampled.as_ref().is_some_and(|reason| match reason.counts_as {
+            Some(RuleUse::Score | RuleUse::Block) => true,
+            other => noted && other.is_some(),
+        });
+        let score = self.formula().score(&scanned.turns, adds);
         let resampled = resampled.filter(|reason| reason.counts_as != Some(RuleUse::Score) || score.resampling);
         let odd = document
             .issues
@@ -139,10 +146,18 @@ impl<'t> Judge<'t> {
         Judgement { verdict, decisive, drop_messages, offending_strings, format, score, turn_messages, reasons, exempt_hits, issues }
     }
 
+    fn formula(&self) -> Formula<'_> {
+        Formula { profile: self.profile, params: &self.params, weights: &self.weights }
+    }
+
     /// Resampling as a reason; `None` when it was not seen or does not count.
     fn resampled<'s>(&self, scanned: &mut Scanned<'s>, exempt: Exempt<'_>) -> Option<Reason<'s>> {
         let (turn, rule) = (scanned.resampling?, rules::resampling_number(&self.catalog));
-        let rule_use = self.uses.get(rule).copied().flatten().unwrap_or(RuleUse::Score);
+        let rule_use = match self.uses.get(rule).copied().flatten().unwrap_or(RuleUse::Score) {
+            // A template that is filled in again and again is normal work, so there it adds nothing to the score.
+            RuleUse::Score if self.profile == Profile::Floodmark => RuleUse::Flag,
+            given => given,
+        };
         if rule_use == RuleUse::Off {
             return None;
         }
@@ -154,14 +169,12 @@ impl<'t> Judge<'t> {
     /// The fewest messages without which nothing would block. `None` when there are too many, or dropping does not help.
     fn to_drop(&self, scanned: &Scanned<'_>, reaches_tau: bool, resampling: bool) -> Option<Vec<u32>> {
         let mut dropped = scanned.blocked_messages.clone();
-        // In order already, unless the body holds two lists of messages.
-        dropped.sort_unstable();
-        dropped.dedup();
         if reaches_tau {
             let turns = scanned.turns.iter().copied().zip(scanned.turn_messages.iter().copied());
             let (turns, messages): (Vec<Turn>, Vec<u32>) = turns.filter(|(_, message)| dropped.binary_search(message).is_err()).unzip();
-            dropped.extend(conversation::without(&turns, &messages, &self.weights, resampling, &self.params)?);
-            dropped.sort_unstable();
+            for message in self.formula().without(&turns, &messages, resampling)? {
+                drop_too(&mut dropped, message);
+            }
         }
         (dropped.len() <= MAX_DROPPED).then_some(dropped)
     }
@@ -213,7 +226,7 @@ impl<'t> Judge<'t> {
     /// The reason to name for a conversation that reaches tau: the weightiest pattern of the first turn with the peak score. None when no turn
     /// was hit.
     fn peak(&self, score: &Score, scanned: &Scanned<'_>) -> Option<Reason<'_>> {
-        let at = score.turn_scores.iter().position(|&turn| turn > 0.0 && turn >= score.peak)?;
+        let at = score.peak_turn?;
         let pattern = self.catalog.known(scanned.turn_patterns.get(at).copied().flatten()?)?;
         let user = scanned.turns.get(at).is_some_and(|turn| turn.user);
         let channel = Some(if user { Channel::User } else { Channel::ToolResult });

@@ -6,6 +6,16 @@ pub const MAX_DEPTH: usize = 128;
 pub const MAX_CONTENT_LEVELS: usize = 8;
 /// Most events (messages, tool results, tool calls) of one body that are told apart; more is an issue that refuses.
 pub const MAX_EVENTS: usize = 16_384;
+/// Most content codings of one body that are taken off, one behind the other.
+pub const MAX_CODINGS: usize = 3;
+/// Most that a compressed body may unpack to, as a multiple of its size. Text packs to a tenth, repeated text to a hundredth.
+pub const MAX_UNPACKED_RATIO: usize = 200;
+/// What a compressed body may unpack to whatever its size: a short body may repeat itself.
+pub const MIN_UNPACKED_BYTES: usize = 65_536;
+/// A compressed body may have one deflate block for so many bytes. Packers make one of some ten thousand.
+pub const DEFLATE_BLOCK_BYTES: usize = 256;
+/// Deflate blocks that a compressed body may have besides: one that is sent on in small pieces has one for each.
+pub const DEFLATE_FREE_BLOCKS: usize = 64;
 /// Longest identifier that is taken for one and not scanned, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
 /// Most issues that are listed; later ones are dropped, since the first decides.
@@ -26,12 +36,20 @@ pub const RESAMPLING_MIN_BYTES: usize = 2 * RESAMPLING_MIN_TOKENS - 1;
 pub const RESAMPLING_MIN_TOKENS: usize = 20;
 /// Consecutive similar pairs of user messages that make resampling (arXiv 2602.11247).
 pub const RESAMPLING_MIN_PAIRS: usize = 3;
+/// Short user messages that profile `floodmark` passes over between two long ones (DESIGN.md 7).
+pub const RESAMPLING_SKIPPED: usize = 1;
+/// Places in which a trigram is looked for; of texts made to collide, what finds none of them free is left out of the comparison.
+pub const RESAMPLING_MAX_PROBES: usize = 32;
 /// Fewest turns of a strictly rising run at the end that make escalation (arXiv 2602.11247).
 pub const ESCALATION_MIN_TURNS: usize = 3;
 /// Smallest tau that a policy may have.
 pub const MIN_TAU: f64 = 0.01;
-/// Largest `min_user_turns` that a policy may have; more would switch judging off unsaid.
-pub const MAX_MIN_USER_TURNS: u32 = 1000;
+/// Largest `min_user_turns` and `min_turns` that a policy may have; more would switch judging off unsaid.
+pub const MAX_MIN_TURNS: u32 = 1000;
+/// Longest window of turns that a policy may have scored: every turn is looked at once for each length.
+pub const MAX_WINDOW_TURNS: u32 = 64;
+/// Most turns that a policy may let a window stay fresh: a body has no more events ([`MAX_EVENTS`]).
+pub const MAX_DECAY_TURNS: u32 = 16_384;
 /// Allowance for rounding when a score is compared with the threshold (DESIGN.md 7).
 pub const SCORE_TOLERANCE: f64 = 1e-9;
 /// Most encoded spans of one text that are decoded (DESIGN.md 6); more is an issue that flags.

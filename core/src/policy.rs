@@ -8,20 +8,11 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Params;
-use crate::limits::{MAX_MIN_USER_TURNS, MIN_TAU};
+pub use crate::conversation::Profile;
+use crate::limits::{MAX_DECAY_TURNS, MAX_MIN_TURNS, MAX_WINDOW_TURNS, MIN_TAU};
 #[cfg(feature = "operator-patterns")]
 use crate::operator::OperatorPattern;
 use crate::rules::RuleUse;
-
-/// How a conversation is scored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Profile {
-    /// Exactly the formula of arXiv 2602.11247, over the whole history.
-    #[default]
-    Paper,
-}
 
 /// What becomes of AI traffic whose text the judgement cannot answer for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +31,8 @@ pub enum Unread {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// How a conversation is scored.
+    /// How a conversation is scored: `floodmark`, by the best window of turns, fading with age, or `paper`, exactly the formula of arXiv
+    /// 2602.11247 over the whole history. docs/tuning.md compares them and shows what each number does.
     pub profile: Profile,
     /// Numbers of the conversation score.
     pub conversation: Params,
@@ -84,25 +76,40 @@ impl Policy {
                 let known: Vec<&str> = categories.iter().map(|(name, _)| *name).collect();
                 return Err(PolicyError { key: key(), problem: format!("unknown category; known are {}", known.join(", ")) });
             }
-            in_range(key, weight, 0.0, 1.0)?;
+            fraction(key, weight, 0.0, "0")?;
         }
         Ok(categories.iter().map(|(name, weight)| self.weights.get(*name).copied().unwrap_or(*weight)).collect())
     }
 
     fn check_params(&self) -> Result<(), PolicyError> {
-        let Params { rho, delta, beta_e, beta_r, tau, min_user_turns } = self.conversation;
+        let Params { rho, delta, beta_e, beta_r, tau, .. } = self.conversation;
         for (name, value) in [("rho", rho), ("delta", delta), ("beta_e", beta_e), ("beta_r", beta_r)] {
-            in_range(|| format!("conversation.{name}"), value, 0.0, 1.0)?;
+            fraction(|| format!("conversation.{name}"), value, 0.0, "0")?;
         }
         // At 0 every conversation would be blocked.
-        in_range(|| "conversation.tau".to_string(), tau, MIN_TAU, 1.0)?;
-        in_range(|| "conversation.min_user_turns".to_string(), f64::from(min_user_turns), 0.0, f64::from(MAX_MIN_USER_TURNS))
+        fraction(|| "conversation.tau".to_string(), tau, MIN_TAU, "0.01")?;
+        let Params { min_user_turns, min_turns, window_max_turns, window_min_turns, fresh_turns, gone_turns, .. } = self.conversation;
+        for (name, turns, least, most) in [
+            ("min_user_turns", min_user_turns, 0, MAX_MIN_TURNS),
+            ("min_turns", min_turns, 0, MAX_MIN_TURNS),
+            ("window_max_turns", window_max_turns, 1, MAX_WINDOW_TURNS),
+            ("window_min_turns", window_min_turns, 1, MAX_WINDOW_TURNS),
+            ("fresh_turns", fresh_turns, 0, MAX_DECAY_TURNS),
+            ("gone_turns", gone_turns, fresh_turns.saturating_add(1), MAX_DECAY_TURNS + 1),
+        ] {
+            if !(least..=most).contains(&turns) {
+                let problem = format!("{turns} is out of range; give a number from {least} to {most}");
+                return Err(PolicyError { key: format!("conversation.{name}"), problem });
+            }
+        }
+        Ok(())
     }
 }
 
-fn in_range(key: impl FnOnce() -> String, value: f64, least: f64, most: f64) -> Result<(), PolicyError> {
-    if (least..=most).contains(&value) {
+/// Checks a number that is at most 1. `least` comes in words too: printing any `f64` takes 14 KB of code, which gateways compile at every start.
+fn fraction(key: impl FnOnce() -> String, value: f64, least: f64, words: &str) -> Result<(), PolicyError> {
+    if (least..=1.0).contains(&value) {
         return Ok(());
     }
-    Err(PolicyError { key: key(), problem: format!("{value} is out of range; give a number from {least} to {most}") })
+    Err(PolicyError { key: key(), problem: format!("is out of range; give a number from {words} to 1") })
 }

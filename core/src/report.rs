@@ -33,8 +33,13 @@ pub struct Report<'a> {
     pub issues: Vec<IssueReport>,
     /// The format that the body was read as.
     pub format: &'static str,
-    /// Whether the conversation has enough user messages to be judged.
+    /// Whether the conversation has enough turns to be judged.
     pub evaluated: bool,
+    /// First and last of the turns that the parts below are taken of, as indices of `turn_scores`: the whole history in profile `paper`, the
+    /// window with the highest score in profile `floodmark`; null when nothing was hit there.
+    pub window: Option<(usize, usize)>,
+    /// What the parts' sum is multiplied by for the turns that came after the window, 0 to 1.
+    pub freshness: f64,
     /// The highest turn score.
     pub peak: f64,
     /// Share of turns that hit anything.
@@ -43,7 +48,7 @@ pub struct Report<'a> {
     pub distinct_categories: u32,
     /// What the distinct categories add.
     pub diversity: f64,
-    /// Whether the conversation escalates at its end.
+    /// Whether the turns escalate at their end.
     pub escalation: bool,
     /// Whether user messages resample one request.
     pub resampling: bool,
@@ -73,7 +78,7 @@ pub struct ReasonReport<'a> {
 pub struct IssueReport {
     /// Its name.
     pub issue: &'static str,
-    /// Byte offset in the body.
+    /// Byte offset in the body, unpacked.
     pub at: usize,
 }
 
@@ -93,6 +98,8 @@ impl<'a> From<&'a Judgement<'_>> for Report<'a> {
             issues: judgement.issues.as_slice().iter().map(|issue| IssueReport { issue: issue.kind.name(), at: issue.at }).collect(),
             format: judgement.format.name(),
             evaluated: score.evaluated,
+            window: score.window,
+            freshness: score.freshness,
             peak: score.peak,
             match_ratio: score.match_ratio,
             distinct_categories: score.distinct_categories,

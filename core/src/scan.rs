@@ -1,9 +1,10 @@
 //! The scan of a document: which patterns its events hold, in which view, and what that makes of each turn.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::catalog::Catalog;
-use crate::conversation::{Resampling, Turn};
+use crate::conversation::{Profile, Resampling, Turn, drop_too};
 use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
 use crate::reason::Reason;
 use crate::rules::{Exempt, RuleUse};
@@ -30,7 +31,7 @@ pub(crate) struct Scanned<'t> {
     pub raised: Raised<'t>,
     /// Indices of the events that are turns and hold a hit which counts.
     pub hit_events: Vec<usize>,
-    /// Messages that hold a hit which blocks alone.
+    /// Messages that hold a hit which blocks alone, ascending; no more than show that there are too many.
     pub blocked_messages: Vec<u32>,
     /// A hit that blocks alone stands outside the messages.
     pub blocked_elsewhere: bool,
@@ -59,7 +60,6 @@ impl<'t> Raised<'t> {
 
 /// A pattern that an event holds.
 struct EventHit {
-    event: usize,
     pattern: u16,
     view: View,
     /// Bytes of the event's text.
@@ -73,6 +73,8 @@ pub(crate) struct Scanner<'s> {
     /// What a hit means, by the rule's number, of which patterns have the first; `None` where nothing is said.
     pub uses: &'s [Option<RuleUse>],
     pub exempt: Exempt<'s>,
+    /// Whose resampling check is made, if any.
+    pub resampling: Option<Profile>,
 }
 
 impl<'t> Scanned<'t> {
@@ -80,7 +82,9 @@ impl<'t> Scanned<'t> {
     fn take(&mut self, event: &Event<'_>, counts_as: Option<RuleUse>, reason: impl FnOnce() -> Option<Reason<'t>>) {
         self.exempt_hits += u32::from(counts_as.is_none());
         if counts_as == Some(RuleUse::Block) {
-            self.blocked_messages.extend(event.message);
+            if let Some(message) = event.message {
+                drop_too(&mut self.blocked_messages, message);
+            }
             self.blocked_elsewhere |= event.message.is_none();
         }
         let first = self.raised.slot(counts_as).filter(|slot| slot.is_none());
@@ -111,15 +115,16 @@ impl<'s> Scanner<'s> {
         views.extend(decoded.iter().map(|(_, decoded)| view(decoded.as_str())));
         let (hits, whole) = self.hits(document, &decoded, &views);
         scanned.own_unread = !whole;
-        let mut hits = hits.as_slice();
-        let mut resampling = may_resample(document).then(Resampling::default);
-        for (number, event) in document.events.iter().enumerate() {
-            let (own, rest) = hits.split_at_checked(hits.partition_point(|hit| hit.event <= number)).unwrap_or_default();
-            hits = rest;
-            self.event(number, event, own, &mut scanned);
+        let mut resampling = self.resampling.filter(|_| may_resample(document)).map(Resampling::new);
+        for (number, (event, hits)) in document.events.iter().zip(&hits).enumerate() {
+            self.event(number, event, hits, &mut scanned);
             if let (Channel::User, Some(resampling)) = (event.channel, &mut resampling) {
                 // Records are not the message's words: random metadata must not make repeated messages look different.
-                resampling.push(Folded::new(event.parts(), folds).as_str());
+                match (event.parts(), views.get(number)) {
+                    (plain, _) if plain.is_ascii() => resampling.push(plain),
+                    (whole, Some(view)) if whole.len() == event.text.len() => resampling.push(view.as_str()),
+                    (other, _) => resampling.push(String::from(Folded::new(other, folds).as_str())),
+                }
                 if resampling.seen() && scanned.resampling.is_none() {
                     scanned.resampling = event.message;
                 }
@@ -128,9 +133,9 @@ impl<'s> Scanner<'s> {
         scanned
     }
 
-    /// What the events hold in any view, event by event and each pattern once a view, first what stands there undisguised; and whether that is all.
-    fn hits(&self, document: &Document<'_>, decoded: &[(usize, Decoded)], views: &[Folded<'_>]) -> (Vec<EventHit>, bool) {
-        let mut hits: Vec<EventHit> = Vec::new();
+    /// What each event holds in any view, each pattern once a view, first what stands there undisguised; and whether that is all.
+    fn hits(&self, document: &Document<'_>, decoded: &[(usize, Decoded)], views: &[Folded<'_>]) -> (Vec<Vec<EventHit>>, bool) {
+        let mut hits: Vec<Vec<EventHit>> = document.events.iter().map(|_| Vec::new()).collect();
         let wanted = |pattern| self.rule_use(pattern) != RuleUse::Off;
         let mut take = |number: usize, pattern, view, start, end| {
             let Some(folded) = views.get(number) else { return };
@@ -138,12 +143,12 @@ impl<'s> Scanner<'s> {
                 None => (number, view, None),
                 Some((event, decoded)) => (*event, View::Decoded, Some(decoded)),
             };
-            let Some(original) = document.events.get(event).map(|event| &event.text) else { return };
+            let (Some(original), Some(hits)) = (document.events.get(event).map(|event| &event.text), hits.get_mut(event)) else { return };
             let span = match span {
                 None => folded.span(original, start, end),
                 Some(decoded) => decoded.span(original, folded.span(decoded.as_str(), start, end)),
             };
-            hits.push(EventHit { event, pattern, view, span });
+            hits.push(EventHit { pattern, view, span });
         };
         self.catalog.set.scan(views, wanted, |number, hit| take(number, hit.pattern, hit.view, hit.start, hit.end));
         let texts = views.iter().map(Folded::as_str);
@@ -152,8 +157,6 @@ impl<'s> Scanner<'s> {
                 take(number, pattern, View::Folded, start, end);
             }
         });
-        // Stable, so what was decoded stays behind what was not.
-        hits.sort_by_key(|hit| hit.event);
         (hits, whole)
     }
 

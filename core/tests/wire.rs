@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use floodmark_core::wire::{self, Body, Format};
+use floodmark_core::wire::{self, Body, Codings, Format};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ struct Case {
     body_text: Option<String>,
     /// Bytes that are no text.
     body_hex: Option<String>,
+    /// The request's header of this name, in lower case.
+    content_encoding: Option<String>,
     hint: Option<String>,
     expect: Value,
 }
@@ -50,8 +52,12 @@ impl Case {
     }
 }
 
-fn read(bytes: &[u8], hint: Option<Format>) -> Value {
-    let body = Body::new(bytes);
+fn read(bytes: &[u8], codings: Codings, hint: Option<Format>) -> Value {
+    let decoded = codings.decode(bytes, 1_000_000);
+    let mut body = Body::new(&decoded.bytes);
+    if let Some(issue) = decoded.issue {
+        body.issues.push(issue, 0);
+    }
     let document = wire::read(&body, hint);
     let event = |event: &wire::Event<'_>| json!({"message": event.message, "channel": event.channel.name(), "text": event.text});
     json!({
@@ -69,7 +75,9 @@ fn every_case_reads_as_it_says() {
     for path in paths {
         let text = fs::read_to_string(&path).expect("a readable case");
         let case: Case = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(read(&case.bytes(), case.hint()), case.expect, "{}: {}", path.display(), case.note);
+        let words = case.content_encoding.iter().flat_map(|value| value.split(", "));
+        let codings = Codings::parse(words).unwrap_or_else(|| panic!("{}: a coding that is not read", path.display()));
+        assert_eq!(read(&case.bytes(), codings, case.hint()), case.expect, "{}: {}", path.display(), case.note);
     }
 }
 
@@ -123,7 +131,7 @@ fn messages_beyond_the_cap_are_read_together() {
     let cap = floodmark_core::limits::MAX_EVENTS;
     let message = r#"{"role":"user","content":"x"}"#;
     let body = format!(r#"{{"messages":[{}{{"role":"user","content":"late"}},"later"]}}"#, format!("{message},").repeat(cap));
-    let read = read(body.as_bytes(), None);
+    let read = read(body.as_bytes(), Codings::default(), None);
     assert_eq!(read["issues"], json!(["too_many_events"]));
     let events = read["events"].as_array().expect("events");
     assert_eq!(events.len(), cap + 1);
@@ -137,7 +145,7 @@ fn results_beyond_the_cap_are_read_together() {
     let result = r#"{"type":"tool_result","content":"r"}"#;
     let body =
         format!(r#"{{"messages":[{{"role":"user","content":[{}{{"type":"text","text":"end"}}]}}]}}"#, format!("{result},").repeat(cap + 1));
-    let read = read(body.as_bytes(), None);
+    let read = read(body.as_bytes(), Codings::default(), None);
     assert_eq!(read["issues"], json!(["too_many_events"]));
     let events = read["events"].as_array().expect("events");
     // The message itself is one of those told apart.

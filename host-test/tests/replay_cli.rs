@@ -32,12 +32,12 @@ fn wasm_args<'a>(path: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn both_engines_print_the_same_bytes_for_the_oracles_conversations() {
-    let args = ["testdata/conversations/paper.jsonl", "--format", "json"];
+    let args = ["testdata/conversations/floodmark.jsonl", "--format", "json"];
     let (code, native, errors) = run(&args, "");
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     let first = r#"{"id":"paper 4.6 first: one weak hit in four turns","verdict":"allow","score":0.4125,"turn_scores":[0.0,0.0,0.0,0.3],"reasons":[{"rule":"#;
     assert!(native.starts_with(first), "{}", native.lines().next().unwrap());
-    assert_eq!(native.lines().count(), 224);
+    assert_eq!(native.lines().count(), 188);
     let wasm = plugin_path();
     assert_eq!(run(&wasm_args(wasm.to_str().unwrap(), &args), ""), (Some(0), native, String::new()));
 }

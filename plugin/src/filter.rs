@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use floodmark_core::wire::{Issue, IssueKind};
+use floodmark_core::wire::{Codings, Issue, IssueKind, begins_like_json};
 use floodmark_core::{Action, Hint, Judge, Judgement, Verdict};
 
 use crate::config::{Mode, OnBlock, Rules, Ruleset, Target};
@@ -11,7 +11,7 @@ use crate::host::{Host, LogLevel};
 use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, VERDICT_HEADER};
 use crate::metrics::{Metrics, Passed};
 use crate::reply;
-use crate::request::{Body, Request, begins_like_json};
+use crate::request::{Body, Request};
 
 /// What a callback tells the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,9 @@ enum State {
 struct Reading {
     rules: Rc<Ruleset>,
     hint: Hint,
-    /// The body is let pass as soon as it does not begin like JSON.
+    /// How the body is compressed.
+    codings: Codings,
+    /// The body is let pass as soon as it does not begin like JSON, unpacked.
     only_json: bool,
 }
 
@@ -73,18 +75,22 @@ impl Reading {
 
     /// Looks at the start of the body. `false` when it is not to be read after all.
     fn goes_on(&mut self, start: &[u8]) -> bool {
-        match begins_like_json(start) {
-            Some(json) if self.only_json => {
+        if !self.only_json {
+            return true;
+        }
+        match begins_like_json(&self.codings.decode(start, START_BYTES).bytes) {
+            Some(json) => {
                 self.only_json = false;
                 json
             }
-            _ => true,
+            None => true,
         }
     }
 
     /// What is known once the body is over the cap: it is taken for AI traffic when it begins like it, or with nothing but white space.
     fn oversize_hint(&self, start: &[u8]) -> Hint {
-        Hint { ai_path: self.hint.ai_path || self.only_json || Judge::recognises(start), ..self.hint }
+        let start = self.codings.decode(start, self.max_bytes());
+        Hint { ai_path: self.hint.ai_path || self.only_json || Judge::recognises(&start.bytes), ..self.hint }
     }
 }
 
@@ -134,13 +140,14 @@ impl Filter {
             return self.pass(host, Passed::NoBody);
         }
         self.event_id = shared.event_ids.for_request(request.value("x-request-id"), host.now_ns());
+        let codings = request.codings().unwrap_or_default();
         match request.body(&rules.settings, rules.exemptions(&request, target, route)) {
             Body::Upgrade => self.pass(host, Passed::Upgrade),
             Body::Ignored => self.pass(host, Passed::NotAi),
             Body::Oversize(hint) => self.unread_by_headers(host, rules, IssueKind::Oversize, hint),
             Body::Encoded(hint) => self.unread_by_headers(host, rules, IssueKind::ContentEncoding, hint),
-            Body::Read(hint) => self.read(Reading { rules: Rc::clone(rules), hint, only_json: false }),
-            Body::ReadIfJson(hint) => self.read(Reading { rules: Rc::clone(rules), hint, only_json: true }),
+            Body::Read(hint) => self.read(Reading { rules: Rc::clone(rules), hint, codings, only_json: false }),
+            Body::ReadIfJson(hint) => self.read(Reading { rules: Rc::clone(rules), hint, codings, only_json: true }),
         }
     }
 
@@ -178,7 +185,7 @@ impl Filter {
                     Ok(piece) if piece.len() == size_bytes => copy.extend_from_slice(&piece),
                     _ => return self.missing(host, &reading),
                 }
-                if !reading.goes_on(&copy) {
+                if !reading.goes_on(copy.get(..START_BYTES).unwrap_or(&copy)) {
                     return self.pass(host, Passed::NotAi);
                 }
                 if copy.len() > reading.max_bytes() {
@@ -225,11 +232,26 @@ impl Filter {
 
     /// `body` is what the host holds, byte for byte: a redacted one is put in its place.
     fn judge(&mut self, host: &dyn Host, reading: &Reading, body: &[u8]) -> Flow {
+        let decoded = reading.codings.decode(body, reading.max_bytes());
+        match decoded.issue {
+            Some(IssueKind::Oversize) => {
+                return self.unread(host, &reading.rules, IssueKind::Oversize, reading.oversize_hint(body));
+            }
+            // What can be read of it does not tell that it is AI traffic.
+            Some(issue) if reading.only_json => return self.unread(host, &reading.rules, issue, reading.hint),
+            // A packed body of no bytes.
+            None if decoded.bytes.is_empty() => return self.pass(host, Passed::NoBody),
+            None if reading.only_json && begins_like_json(&decoded.bytes) == Some(false) => return self.pass(host, Passed::NotAi),
+            _ => {}
+        }
+        let hint = Hint { issue: reading.hint.issue.or(decoded.issue), ..reading.hint };
         let judge = &reading.rules.judge;
-        let judgement = judge.judge(body, reading.hint);
-        let redacts = judgement.verdict == Verdict::Block && reading.rules.settings.action == OnBlock::Redact;
-        let redacted = if redacts { judge.redact(body, &judgement, reading.hint) } else { None };
-        self.act(host, &reading.rules, &judgement, reading.hint, redacted)
+        let judgement = judge.judge(&decoded.bytes, hint);
+        // A packed body cannot keep its length, so it is rejected instead.
+        let redacts =
+            judgement.verdict == Verdict::Block && reading.rules.settings.action == OnBlock::Redact && reading.codings.is_identity();
+        let redacted = if redacts { judge.redact(body, &judgement, hint) } else { None };
+        self.act(host, &reading.rules, &judgement, hint, redacted)
     }
 
     /// The host did not hand over what it said it had.
@@ -324,7 +346,7 @@ impl Filter {
             self.mode.name(),
             reason.map_or("-", |reason| reason.rule),
             reason.and_then(|reason| reason.turn).map_or("-".to_owned(), |turn| turn.to_string()),
-            judgement.score.score,
+            labels::score(judgement),
             judgement.score.turn_scores.len(),
             judgement.format.name(),
             if issues.is_empty() { "-".to_owned() } else { issues.join(",") },

@@ -1,7 +1,7 @@
 //! What a request's headers say: whether its body is read, and as what.
 
 use floodmark_core::Hint;
-use floodmark_core::wire::IssueKind;
+use floodmark_core::wire::{Codings, IssueKind};
 
 use crate::config::{OtherPaths, Settings};
 use crate::host::Header;
@@ -88,7 +88,7 @@ impl Request {
         if !hint.ai_path && (settings.other_paths == OtherPaths::Ignore || self.is_grpc()) {
             return Body::Ignored;
         }
-        if self.words("content-encoding").any(|coding| !matches!(coding.as_slice(), b"" | b"identity")) {
+        if self.codings().is_none() {
             return Body::Encoded(hint);
         }
         if !hint.ai_path {
@@ -99,6 +99,11 @@ impl Request {
             Ok(bytes) if bytes > u64::from(settings.max_body_bytes) => Body::Oversize(hint),
             _ => Body::Read(hint),
         }
+    }
+
+    /// How the body is compressed; `None` when it is in a way that is not read.
+    pub fn codings(&self) -> Option<Codings> {
+        Codings::parse(self.words("content-encoding"))
     }
 
     /// CONNECT, or a GET that asks for an upgrade. Any other method with an `upgrade` header is an ordinary request to most servers, so
@@ -137,12 +142,6 @@ impl Request {
     }
 }
 
-/// Whether a body begins as a JSON object or array does, or with a byte order mark; `None` while there is only white space.
-pub fn begins_like_json(start: &[u8]) -> Option<bool> {
-    let first = start.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
-    Some(matches!(first, b'{' | b'[' | 0xef | 0xfe | 0xff))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,17 +174,6 @@ mod tests {
         }
         assert_eq!(body(&[(":path", "/x"), ("content-length", "3000000")]), Body::ReadIfJson(OTHER));
         assert_eq!(body(&[(":path", "/x"), ("content-type", "application/grpc+proto")]), Body::Ignored);
-        for (start, expected) in [
-            (&b""[..], None),
-            (b" \r\n\t", None),
-            (b" {", Some(true)),
-            (b"[", Some(true)),
-            (b"\xef\xbb\xbf", Some(true)),
-            (b"x{", Some(false)),
-            (b"\0", Some(false)),
-        ] {
-            assert_eq!(begins_like_json(start), expected, "{start:?}");
-        }
     }
 
     #[test]
@@ -197,8 +185,10 @@ mod tests {
     fn what_cannot_be_read_is_known_from_the_headers() {
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-length", "1000001")]), Body::Oversize(OPENAI));
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-length", "1000000")]), Body::Read(OPENAI));
-        assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "gzip")]), Body::Encoded(OPENAI));
+        assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "Gzip, x-gzip")]), Body::Read(OPENAI));
+        assert_eq!(body(&[(":path", "/x"), ("content-encoding", "deflate")]), Body::ReadIfJson(OTHER));
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "identity, BR")]), Body::Encoded(OPENAI));
+        assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "gzip,gzip,gzip,gzip")]), Body::Encoded(OPENAI));
         assert_eq!(body(&[(":path", "/x"), ("content-encoding", "identity"), ("content-encoding", "br")]), Body::Encoded(OTHER));
     }
 

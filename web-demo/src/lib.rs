@@ -12,13 +12,15 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// A request whose path is known to carry AI traffic: a body that cannot be read is refused, as a gateway would.
 const HINT: Hint = Hint { format: None, ai_path: true, issue: None, exemptions: 0 };
 
-/// Judges a chat body with the default policy and gives the report, the same JSON as the gateway and the command line give.
+/// Judges a chat body and gives the report, the same JSON as the gateway and the command line give. `policy` is the JSON of a policy, as in a
+/// gateway's configuration; keys that it leaves out have their defaults.
 ///
 /// # Errors
-/// A text on what is wrong with the built-in policy; no body can cause one.
+/// A text on what is wrong with the policy; no body can cause one.
 #[wasm_bindgen]
-pub fn judge(body: &str) -> Result<String, String> {
-    let judge = Judge::new(&Policy::default(), &CATEGORIES).map_err(|error| format!("{}: {}", error.key, error.problem))?;
+pub fn judge(body: &str, policy: &str) -> Result<String, String> {
+    let policy: Policy = serde_json::from_str(policy).map_err(|error| format!("policy: {error}"))?;
+    let judge = Judge::new(&policy, &CATEGORIES).map_err(|error| format!("{}: {}", error.key, error.problem))?;
     let judgement = judge.judge(body.as_bytes(), HINT);
     to_json(&Report::from(&judgement))
 }

@@ -16,7 +16,7 @@ from playwright.sync_api import expect, sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEB = ROOT / "target/web"
-CASES = ROOT / "testdata/conversations/paper.jsonl"
+CASES = {profile: ROOT / f"testdata/conversations/{profile}.jsonl" for profile in ("floodmark", "paper")}
 DEMO = ROOT / "testdata/demo.jsonl"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
@@ -80,20 +80,35 @@ def compare(case, report):
 
 
 def oracle_cases(page):
-    """Every line of paper.jsonl through the page's module, compared with what was computed independently."""
-    cases = lines(CASES)
-    assert cases, f"no cases in {CASES}"
-    bodies = [json.dumps({"model": "any", "messages": case["messages"]}, ensure_ascii=False) for case in cases]
-    reports = page.evaluate(
-        "async (bodies) => { const { judge } = await import(new URL('engine.js', location)); return bodies.map(judge); }", bodies)
-    wrong = []
-    for case, report in zip(cases, reports, strict=True):
-        try:
-            compare(case, report)
-        except AssertionError as error:
-            wrong.append(f"{case['id']}: {error}")
+    """Every oracle conversation of each profile through the page's module, compared with what was computed independently."""
+    wrong, count = [], 0
+    for profile, path in CASES.items():
+        cases = lines(path)
+        assert cases, f"no cases in {path}"
+        bodies = [json.dumps({"model": "any", "messages": case["messages"]}, ensure_ascii=False) for case in cases]
+        reports = page.evaluate("""async ({ bodies, profile }) => {
+            const { judge } = await import(new URL('engine.js', location));
+            return bodies.map((body) => judge(body, { profile }));
+        }""", {"bodies": bodies, "profile": profile})
+        for case, report in zip(cases, reports, strict=True):
+            try:
+                compare(case, report)
+            except AssertionError as error:
+                wrong.append(f"{profile}: {case['id']}: {error}")
+        count += len(cases)
     assert not wrong, "\n".join(wrong)
-    return len(cases)
+    return count
+
+
+def the_profile_can_be_chosen(page):
+    """Four times one request: flagged by default, blocked by the paper's formula."""
+    case = demo("templated_requests")
+    paste(page, json.dumps(case["body"]))
+    for profile, verdict, score in [("floodmark", "flag", 0), ("paper", "block", 0.7)]:
+        page.get_by_label("Profile").select_option(profile)
+        expect(page.locator("#verdict .badge")).to_have_text(verdict)
+        close(shown_report(page)["score"], score)
+        close(float(page.locator("#score .total .amount").text_content()), score)
 
 
 def typed_slow_burn_is_blocked(page):
@@ -218,7 +233,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chromium", required=True, help="path of the browser")
     chromium = parser.parse_args().chromium
-    checks = [oracle_cases, typed_slow_burn_is_blocked, pasted_body_is_judged, every_example_has_its_verdict,
+    checks = [oracle_cases, the_profile_can_be_chosen, typed_slow_burn_is_blocked, pasted_body_is_judged, every_example_has_its_verdict,
               bad_json_shows_its_place, text_is_never_markup, keyboard_alone_is_enough, fits_narrow_and_dark]
     server, url = serve()
     with sync_playwright() as playwright:

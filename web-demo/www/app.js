@@ -34,13 +34,14 @@ function update() {
     byId('verdict').append(el('p', { className: 'hint' }, 'Paste a request body to see it judged.'));
     return;
   }
-  const report = judge(text);
+  const profile = byId('profile').value;
+  const report = judge(text, { profile });
   // Said aloud by screen readers, so it is touched only when it changes.
   const verdict = el('div', {}, ...renderVerdict(report));
   if (verdict.textContent !== byId('verdict').textContent) {
     byId('verdict').replaceChildren(...verdict.childNodes);
   }
-  byId('score').replaceChildren(...renderScore(report, about.policy.conversation));
+  byId('score').replaceChildren(...renderScore(report, { profile, ...about.policy.conversation }));
   byId('issues').replaceChildren(...renderIssues(report, text, about, goTo));
   byId('events').replaceChildren(...renderEvents(report, read(text), Object.keys(about.categories)));
   byId('report').textContent = JSON.stringify(report, null, 2);
@@ -90,6 +91,7 @@ async function start() {
     update();
   }));
   body.addEventListener('input', update);
+  byId('profile').addEventListener('change', update);
   byId('add').addEventListener('click', () => editor.add());
   editor.turns = START;
   setMode('turns');

@@ -7,9 +7,9 @@ export async function load() {
   return JSON.parse(wasm.about());
 }
 
-/** The report on a request body given as text. */
-export function judge(body) {
-  return JSON.parse(wasm.judge(body));
+/** The report on a request body given as text; of the policy only what differs from the defaults need be given. */
+export function judge(body, policy = {}) {
+  return JSON.parse(wasm.judge(body, JSON.stringify(policy)));
 }
 
 /** The texts that `judge` looks at, in wire order. */

@@ -7,25 +7,36 @@ export function number(value) {
 }
 
 /** What adds up to the score: name, amount, and how it came about. */
-export function parts(report, { rho, delta, beta_e, beta_r }) {
+export function parts(report, { profile, rho, delta, beta_e, beta_r }) {
   const more = Math.max(0, report.distinct_categories - 1);
+  const resampling = profile === 'paper'
+    ? { amount: report.resampling ? beta_r : 0, how: report.resampling ? 'the same request again and again' : 'no repeated request' }
+    : { amount: 0, how: report.resampling ? 'the same request again and again: flags, adds nothing' : 'no repeated request' };
   return [
     { name: 'peak', amount: report.peak, how: 'highest score of one turn' },
     { name: 'match ratio', amount: report.match_ratio * rho, how: `${number(report.match_ratio)} of the turns hit × ${rho}` },
     { name: 'diversity', amount: report.diversity, how: `${more} more ${more === 1 ? 'category' : 'categories'} × ${delta}` },
     { name: 'escalation', amount: report.escalation ? beta_e : 0, how: report.escalation ? 'the last turns rise' : 'no rise at the end' },
-    {
-      name: 'resampling',
-      amount: report.resampling ? beta_r : 0,
-      how: report.resampling ? 'the same request again and again' : 'no repeated request',
-    },
-  ];
+    { name: 'resampling', ...resampling },
+  ].map((part) => part.name === 'resampling' ? part : { ...part, amount: part.amount * (report.window === null ? 1 : report.freshness) });
+}
+
+/** Which turns the parts are taken of, and how much of them counts. */
+function windowOf(report) {
+  if (report.window === null) {
+    return 'no turn that counts was hit';
+  }
+  const [first, last] = report.window.map((turn) => report.turn_messages[turn]);
+  const place = first === last ? `message ${first}` : `messages ${first} to ${last}`;
+  return report.freshness < 1 ? `${place}, faded to ${number(report.freshness)}` : place;
 }
 
 /** The meter and the table of parts. */
 export function renderScore(report, params) {
   if (!report.evaluated) {
-    const text = `Not scored: a conversation needs ${params.min_user_turns} user messages or more.`;
+    const text = params.profile === 'paper'
+      ? `Not scored: a conversation needs ${params.min_user_turns} user messages or more.`
+      : `Not scored: a conversation needs ${params.min_turns} turns (user messages and tool results) or more, one of them a user's.`;
     return [el('p', { className: 'hint' }, text)];
   }
   const list = parts(report, params);
@@ -41,6 +52,6 @@ export function renderScore(report, params) {
   const sum = list.reduce((total, part) => total + part.amount, 0);
   const capped = sum > report.score + 1e-9 ? `sum ${number(sum)}, capped at 1` : 'sum';
   const total = el('tr', { className: 'total' }, el('th', { scope: 'row' }, 'score'),
-    el('td', { className: 'amount' }, number(report.score)), el('td', {}, `${capped}; blocked from ${params.tau}`));
+    el('td', { className: 'amount' }, number(report.score)), el('td', {}, `${capped}, of ${windowOf(report)}; blocked from ${params.tau}`));
   return [meter, el('table', {}, el('tbody', {}, ...list.map(row), total))];
 }

@@ -1,38 +1,17 @@
-//! The conversation score: peak and accumulation over the turns (arXiv 2602.11247, section 4; DESIGN.md 7, profile `paper`).
+//! The conversation score: peak and accumulation over the turns (arXiv 2602.11247, section 4; DESIGN.md 7, both profiles).
 
+mod params;
 mod resampling;
+mod trigrams;
+mod window;
 
 use alloc::vec::Vec;
 
+pub use params::{Params, Profile};
 pub use resampling::Resampling;
-use serde::{Deserialize, Serialize};
 
-use crate::limits::{ESCALATION_MIN_TURNS, MAX_DROPPED, SCORE_TOLERANCE};
-
-/// Numbers of the formula. The defaults are the paper's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {
-    /// Weight of the share of turns that hit anything (rho). 0 to 1.
-    pub rho: f64,
-    /// Added for every distinct category beyond the first (delta). 0 to 1.
-    pub delta: f64,
-    /// Added when the last three or more turns strictly rise (beta_e). 0 to 1.
-    pub beta_e: f64,
-    /// Added when user messages resample one request (beta_r). 0 to 1.
-    pub beta_r: f64,
-    /// The score from which a conversation is blocked (tau). 0.01 to 1.
-    pub tau: f64,
-    /// Fewest user messages of a conversation that is judged; with fewer the score is 0. At most 1000.
-    pub min_user_turns: u32,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Params { rho: 0.45, delta: 0.15, beta_e: 0.2, beta_r: 0.7, tau: 0.7, min_user_turns: 2 }
-    }
-}
+use crate::limits::{MAX_DROPPED, SCORE_TOLERANCE};
+use window::Window;
 
 /// A turn as the formula sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +25,26 @@ pub struct Turn {
 /// The score and its parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Whether there were enough user messages; if not, every part but `turn_scores` is zero.
+    /// Whether there were enough turns; if not, every part but `turn_scores` is zero.
     pub evaluated: bool,
     /// Score of each turn, 0 to 1.
     pub turn_scores: Vec<f64>,
+    /// First and last of the turns that the parts below are taken of: the whole history in profile `paper`, the window with the highest score
+    /// in profile `floodmark`, where there is none if nothing was hit.
+    pub window: Option<(usize, usize)>,
+    /// What the sum of the parts is multiplied by for the turns that came after the window, 0 to 1.
+    pub freshness: f64,
     /// The highest turn score.
     pub peak: f64,
+    /// The first turn with it, if it is above 0.
+    pub peak_turn: Option<usize>,
     /// Share of turns that hit anything.
     pub match_ratio: f64,
-    /// Number of categories hit in the conversation.
+    /// Number of categories hit.
     pub distinct_categories: u32,
     /// What the distinct categories add.
     pub diversity: f64,
-    /// Whether the conversation escalates at its end.
+    /// Whether the turns escalate at their end.
     pub escalation: bool,
     /// Whether user messages resample one request.
     pub resampling: bool,
@@ -68,58 +54,92 @@ pub struct Score {
     pub reaches_tau: bool,
 }
 
-/// Scores `turns`, given in wire order. `weights[c]` is category `c`'s weight; a category without one weighs nothing.
-pub fn score(turns: &[Turn], resampling: bool, weights: &[f64], params: &Params) -> Score {
-    let turn_scores: Vec<f64> = turns.iter().map(|turn| turn_score(turn.categories, weights)).collect();
-    let users = turns.iter().filter(|turn| turn.user).count();
-    if users < params.min_user_turns as usize || turns.is_empty() {
-        return Score { turn_scores, ..Score::default() };
+/// How turns become a score.
+#[derive(Clone, Copy, Debug)]
+pub struct Formula<'p> {
+    /// Which formula.
+    pub profile: Profile,
+    /// Its numbers, in their ranges ([`crate::Policy`] checks them).
+    pub params: &'p Params,
+    /// `weights[c]` is category `c`'s weight; a category without one weighs nothing.
+    pub weights: &'p [f64],
+}
+
+impl Formula<'_> {
+    /// Scores `turns`, given in wire order; `resampling` says whether user messages resample one request.
+    pub fn score(&self, turns: &[Turn], resampling: bool) -> Score {
+        let turn_scores: Vec<f64> = turns.iter().map(|turn| turn_score(turn.categories, self.weights)).collect();
+        if !self.evaluates(turns) {
+            return Score { turn_scores, ..Score::default() };
+        }
+        let scored: Vec<(Turn, f64)> = turns.iter().copied().zip(turn_scores.iter().copied()).collect();
+        let window = match self.profile {
+            Profile::Paper => Some(Window::whole(&scored, self.params)),
+            Profile::Floodmark => window::best(&scored, self.params),
+        };
+        let resampling = resampling && self.params.resampling;
+        // In profile `floodmark` templated requests are normal work: they flag and add nothing.
+        let beta_r = if resampling && self.profile == Profile::Paper { self.params.beta_r } else { 0.0 };
+        let Window { first, last, peak, match_ratio, distinct_categories, diversity, escalation, freshness, .. } =
+            window.unwrap_or_default();
+        let score = (window.map_or(0.0, |window| window.value) + beta_r).clamp(0.0, 1.0);
+        let inside = turn_scores.iter().enumerate().skip(first).take(last + 1 - first);
+        let peak_turn = inside.filter(|&(_, &turn)| turn > 0.0 && turn >= peak).map(|(at, _)| at).next();
+        Score {
+            evaluated: true,
+            window: window.map(|_| (first, last)),
+            freshness,
+            peak,
+            peak_turn,
+            match_ratio,
+            distinct_categories,
+            diversity,
+            escalation,
+            resampling,
+            score,
+            reaches_tau: score >= self.params.tau - SCORE_TOLERANCE,
+            turn_scores,
+        }
     }
-    let peak = turn_scores.iter().copied().fold(0.0, f64::max);
-    let hits = turn_scores.iter().filter(|&&score| score > 0.0).count();
-    let match_ratio = hits as f64 / turns.len() as f64;
-    let distinct_categories = turns.iter().fold(0, |all, turn| all | turn.categories).count_ones();
-    let diversity = f64::from(distinct_categories.saturating_sub(1)) * params.delta;
-    let escalation = escalates(&turn_scores);
-    let sum = peak
-        + match_ratio * params.rho
-        + diversity
-        + if escalation { params.beta_e } else { 0.0 }
-        + if resampling { params.beta_r } else { 0.0 };
-    let score = sum.clamp(0.0, 1.0);
-    Score {
-        evaluated: true,
-        turn_scores,
-        peak,
-        match_ratio,
-        distinct_categories,
-        diversity,
-        escalation,
-        resampling,
-        score,
-        reaches_tau: score >= params.tau - SCORE_TOLERANCE,
+
+    /// Whether there are enough turns to judge: two user messages in the paper; two turns, one of them a user's, in profile `floodmark`, since
+    /// an agent's run is one user message and many tool results.
+    fn evaluates(&self, turns: &[Turn]) -> bool {
+        let users = turns.iter().filter(|turn| turn.user).count();
+        let enough = match self.profile {
+            Profile::Paper => users >= self.params.min_user_turns as usize,
+            Profile::Floodmark => users > 0 && turns.len() >= self.params.min_turns as usize,
+        };
+        enough && !turns.is_empty()
+    }
+
+    /// The fewest messages, chosen one by one by their highest turn, without which the score is below tau; ascending. `None` when more than
+    /// [`MAX_DROPPED`] would have to go, or when resampling alone reaches tau: which messages are alike is not known here.
+    pub fn without(&self, turns: &[Turn], messages: &[u32], resampling: bool) -> Option<Vec<u32>> {
+        let mut left: Vec<(Turn, u32)> = turns.iter().copied().zip(messages.iter().copied()).collect();
+        let mut dropped = Vec::new();
+        loop {
+            let turns: Vec<Turn> = left.iter().map(|(turn, _)| *turn).collect();
+            let now = self.score(&turns, resampling);
+            if !now.reaches_tau {
+                return Some(dropped);
+            }
+            let message = left.get(now.peak_turn?).map(|(_, message)| *message)?;
+            if dropped.len() == MAX_DROPPED {
+                return None;
+            }
+            drop_too(&mut dropped, message);
+            left.retain(|(_, of)| *of != message);
+        }
     }
 }
 
-/// The fewest messages, chosen one by one by their highest turn, without which the score is below tau; ascending. `None` when more than
-/// [`MAX_DROPPED`] would have to go, or when resampling alone reaches tau: which messages are alike is not known here.
-pub fn without(turns: &[Turn], messages: &[u32], weights: &[f64], resampling: bool, params: &Params) -> Option<Vec<u32>> {
-    let mut left: Vec<(Turn, u32)> = turns.iter().copied().zip(messages.iter().copied()).collect();
-    let mut dropped = Vec::new();
-    loop {
-        let turns: Vec<Turn> = left.iter().map(|(turn, _)| *turn).collect();
-        let now = score(&turns, resampling, weights, params);
-        if !now.reaches_tau {
-            dropped.sort_unstable();
-            return Some(dropped);
-        }
-        let at = now.turn_scores.iter().position(|&turn| turn > 0.0 && turn >= now.peak)?;
-        let message = left.get(at).map(|(_, message)| *message)?;
-        if dropped.len() == MAX_DROPPED {
-            return None;
-        }
-        dropped.push(message);
-        left.retain(|(_, of)| *of != message);
+/// Puts a message among those to drop, which are ascending and each there once. Of more than [`MAX_DROPPED`] only one more is kept, which tells it.
+pub(crate) fn drop_too(dropped: &mut Vec<u32>, message: u32) {
+    if let Err(at) = dropped.binary_search(&message)
+        && dropped.len() <= MAX_DROPPED
+    {
+        dropped.insert(at, message);
     }
 }
 
@@ -128,9 +148,4 @@ fn turn_score(categories: u32, weights: &[f64]) -> f64 {
     let hit = weights.iter().enumerate().filter(|&(category, _)| categories.checked_shr(category as u32).is_some_and(|bits| bits & 1 == 1));
     // Not `sum`: over nothing it is -0.0, which reports would print.
     hit.fold(0.0, |sum, (_, weight)| sum + weight).min(1.0)
-}
-
-/// Whether the last three or more turns strictly rise. Since a longer rising run ends in a rising run of three, three are enough to look at.
-fn escalates(turn_scores: &[f64]) -> bool {
-    turn_scores.last_chunk::<ESCALATION_MIN_TURNS>().is_some_and(|last| last.windows(2).all(|pair| pair.first() < pair.last()))
 }

@@ -1,124 +1,157 @@
 //! Resampling: one request sent again and again in slightly other words (arXiv 2602.11247).
 
-use alloc::vec::Vec;
+use alloc::borrow::Cow;
+use alloc::collections::VecDeque;
 
-use crate::hash::Fnv1a;
-use crate::limits::{RESAMPLING_MIN_PAIRS, RESAMPLING_MIN_TOKENS};
+use super::Profile;
+use super::trigrams::{alike, has_words, plain_spaces};
+use crate::limits::{RESAMPLING_MIN_PAIRS, RESAMPLING_MIN_TOKENS, RESAMPLING_SKIPPED};
 
 /// Follows user messages in order. Consecutive messages of at least twenty tokens whose sets of word trigrams have a Jaccard index above one
-/// half are a similar pair; three such pairs in a row are resampling. A shorter message breaks the run.
-#[derive(Clone, Debug, Default)]
-pub struct Resampling {
-    /// Distinct trigram hashes of the message before, ascending; empty when it was too short.
-    before: Vec<u64>,
-    pairs: usize,
+/// half are a similar pair; three such pairs in a row are resampling. A shorter message breaks the run; in profile `floodmark` one is passed
+/// over, two in a row break it.
+///
+/// Three pairs in a row hold one of every third pair, so only that one is compared, and its neighbours when it is similar. No pair is compared
+/// twice.
+#[derive(Clone, Debug)]
+pub struct Resampling<'t> {
+    /// The last long messages, the newest last: as many as the pairs that may have to be compared later need.
+    texts: VecDeque<Cow<'t, str>>,
+    /// Pairs at the end that were not compared yet.
+    open: usize,
+    /// Similar pairs at the end.
+    similar: usize,
+    /// Short messages at the end.
+    short: usize,
+    /// Short messages that do not break a run.
+    skipped: usize,
     seen: bool,
 }
 
-impl Resampling {
-    /// Takes the next user message, in folded form, so that neither case nor white space makes messages differ.
-    pub fn push(&mut self, folded: &str) {
-        let trigrams = trigrams(folded);
-        self.pairs = if similar(&self.before, &trigrams) { self.pairs + 1 } else { 0 };
-        self.seen |= self.pairs >= RESAMPLING_MIN_PAIRS;
-        self.before = trigrams;
+impl<'t> Resampling<'t> {
+    /// Before the first message.
+    pub fn new(profile: Profile) -> Self {
+        let skipped = match profile {
+            Profile::Paper => 0,
+            Profile::Floodmark => RESAMPLING_SKIPPED,
+        };
+        Resampling { texts: VecDeque::new(), open: 0, similar: 0, short: 0, skipped, seen: false }
+    }
+
+    /// Takes the next user message: in folded form, or as it came if it is ASCII, since ASCII letters are alike in any case here and every run of
+    /// white space is one border.
+    pub fn push(&mut self, text: impl Into<Cow<'t, str>>) {
+        if self.seen {
+            return;
+        }
+        let text = plain_spaces(text.into());
+        if !has_words(&text, RESAMPLING_MIN_TOKENS) {
+            self.short += 1;
+            if self.short > self.skipped {
+                self.texts.clear();
+                (self.open, self.similar) = (0, 0);
+            }
+            return;
+        }
+        self.short = 0;
+        self.texts.push_back(text);
+        if self.texts.len() > RESAMPLING_MIN_PAIRS + 1 {
+            self.texts.pop_front();
+        }
+        if self.texts.len() > 1 {
+            self.open += 1;
+            self.compare();
+        }
     }
 
     /// Whether resampling was seen so far.
     pub fn seen(&self) -> bool {
         self.seen
     }
-}
 
-/// Distinct hashes of the text's word trigrams, ascending; empty for a text with too few tokens. Not keyed: whoever makes two of their own
-/// messages collide only makes them look alike.
-fn trigrams(folded: &str) -> Vec<u64> {
-    let mut tokens = 0usize;
-    let (mut first, mut second) = (0, 0);
-    let mut trigrams = Vec::with_capacity(folded.len() / 6);
-    let mut token = Fnv1a::EMPTY;
-    // One space more ends the last token.
-    for byte in folded.bytes().chain([b' ']) {
-        if byte != b' ' {
-            token = token.with(byte);
-        } else if token != Fnv1a::EMPTY {
-            let third = mix(token.value());
-            token = Fnv1a::EMPTY;
-            tokens += 1;
-            if tokens > 2 {
-                trigrams.push(mix(mix(first).wrapping_add(second) ^ third));
-            }
-            (first, second) = (second, third);
+    /// Compares the newest pair if it may complete a run, or goes on with one; then those before it that are still open.
+    fn compare(&mut self) {
+        if self.similar == 0 && self.open < RESAMPLING_MIN_PAIRS {
+            return;
         }
-    }
-    if tokens < RESAMPLING_MIN_TOKENS {
-        return Vec::new();
-    }
-    trigrams.sort_unstable();
-    trigrams.dedup();
-    trigrams
-}
-
-/// Whether the Jaccard index of two ascending sets is above one half. Two empty sets are not similar.
-fn similar(one: &[u64], other: &[u64]) -> bool {
-    let (mut left, mut right) = (one.iter().peekable(), other.iter().peekable());
-    let mut both = 0;
-    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        match a.cmp(b) {
-            core::cmp::Ordering::Less => drop(left.next()),
-            core::cmp::Ordering::Greater => drop(right.next()),
-            core::cmp::Ordering::Equal => {
-                both += 1;
-                left.next();
-                right.next();
-            }
+        let mut similar = 0;
+        while similar < self.open && self.pair_is_alike(similar) {
+            similar += 1;
         }
+        // A run goes on only if it reaches back to the pairs that were compared before.
+        self.similar = if similar == self.open { self.similar + similar } else { similar };
+        self.open = 0;
+        self.seen = self.similar >= RESAMPLING_MIN_PAIRS;
     }
-    2 * both > one.len() + other.len() - both
-}
 
-/// The finalizer of splitmix64: every bit of the input reaches every bit of the output.
-fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    /// Whether the pair that is `back` pairs before the newest is similar.
+    fn pair_is_alike(&self, back: usize) -> bool {
+        let mut newest = self.texts.iter().rev().skip(back);
+        matches!((newest.next(), newest.next()), (Some(one), Some(other)) if alike(one, other))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::collections::BTreeSet;
     use alloc::string::String;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
 
-    /// The definition, word for word.
-    fn naive_similar(one: &str, other: &str) -> bool {
-        let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
-        let set = |words: Vec<String>| words.windows(3).map(<[String]>::to_vec).collect::<BTreeSet<_>>();
-        let (one, other) = (words(one), words(other));
-        if one.len() < 20 || other.len() < 20 {
-            return false;
+    /// Whether the definition, word for word, sees resampling, and at which message first.
+    fn naive(messages: &[String], skipped: usize) -> Option<usize> {
+        let (mut before, mut run, mut short) = (None, 0, 0);
+        for (at, message) in messages.iter().enumerate() {
+            if message.split_whitespace().count() < 20 {
+                short += 1;
+                if short > skipped {
+                    (before, run) = (None, 0);
+                }
+                continue;
+            }
+            short = 0;
+            let alike = before.is_some_and(|before| super::super::trigrams::tests::naive_alike(before, message));
+            run = if alike { run + 1 } else { 0 };
+            if run == 3 {
+                return Some(at);
+            }
+            before = Some(message);
         }
-        let (one, other) = (set(one), set(other));
-        let both = one.intersection(&other).count();
-        both as f64 / one.union(&other).count() as f64 > 0.5
+        None
     }
 
     proptest! {
+        /// Runs of messages that are the one before with a word changed, another text, or short, in any order.
         #[test]
-        fn hashed_trigrams_agree_with_the_definition(one in "([a-c] ){18,40}", keep in 0usize..80, more in "([a-c] ){0,20}") {
-            let other = String::from(&one[..keep.min(one.len())]) + &more;
-            prop_assert_eq!(similar(&trigrams(&one), &trigrams(&other)), naive_similar(&one, &other));
+        fn agrees_with_the_definition(kinds in proptest::collection::vec(0u8..8, 0..24)) {
+            let mut messages: Vec<String> = Vec::new();
+            for (at, kind) in kinds.iter().enumerate() {
+                let fresh = || (0..24).map(|word| alloc::format!("w{at}x{word} ")).collect::<String>();
+                messages.push(match (kind, messages.iter().rfind(|message| message.len() > 20)) {
+                    (0, _) => String::from("yes please"),
+                    (2.., Some(before)) => before.clone() + &alloc::format!("more{at} "),
+                    _ => fresh(),
+                });
+            }
+            for profile in [Profile::Paper, Profile::Floodmark] {
+                let mut resampling = Resampling::new(profile);
+                let found = messages.iter().position(|message| {
+                    resampling.push(message.as_str());
+                    resampling.seen()
+                });
+                prop_assert_eq!(found, naive(&messages, usize::from(profile == Profile::Floodmark)), "{:?}", profile);
+            }
         }
     }
 
     #[test]
-    fn exactly_one_half_is_not_above() {
-        // 18 common words give 16 common trigrams, and each tail of 8 words 8 of its own: 16 of 32.
-        let common: String = (0..18).map(|word| alloc::format!("w{word} ")).collect();
-        let longer = |tail: &str| common.clone() + &(0..8).map(|word| alloc::format!("{tail}{word} ")).collect::<String>();
-        assert_eq!(trigrams(&longer("a")).len(), 24);
-        assert!(!similar(&trigrams(&longer("a")), &trigrams(&longer("b"))));
-        assert!(similar(&trigrams(&longer("a")), &trigrams(&longer("a"))));
+    fn case_and_white_space_make_no_difference() {
+        let words = |space: &str| (0..20).map(|word| alloc::format!("Word{word}")).collect::<Vec<_>>().join(space);
+        let mut resampling = Resampling::new(Profile::Paper);
+        for text in [words(" "), words("\n\t "), words("\u{2028}").to_lowercase(), words("\u{a0}").to_uppercase()] {
+            assert!(!resampling.seen());
+            resampling.push(text);
+        }
+        assert!(resampling.seen());
     }
 }

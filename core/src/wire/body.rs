@@ -45,6 +45,12 @@ impl<'b> Body<'b> {
     }
 }
 
+/// Whether a body begins as a JSON object or array does, or with a byte order mark; `None` while there is only white space.
+pub fn begins_like_json(start: &[u8]) -> Option<bool> {
+    let first = start.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
+    Some(matches!(first, b'{' | b'[' | 0xef | 0xfe | 0xff))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +73,20 @@ mod tests {
         assert_eq!(Body::new(b"{\"a\xff\"}").text, "{\"a\u{fffd}\"}");
         // A character cut at the end of the body.
         assert_eq!(names(b"\"\xc3"), [("invalid_utf8", 1)]);
+    }
+
+    #[test]
+    fn json_begins_with_a_bracket_or_a_byte_order_mark() {
+        for (start, expected) in [
+            (&b""[..], None),
+            (b" \r\n\t", None),
+            (b" {", Some(true)),
+            (b"[", Some(true)),
+            (b"\xef\xbb\xbf", Some(true)),
+            (b"x{", Some(false)),
+            (b"\0", Some(false)),
+        ] {
+            assert_eq!(begins_like_json(start), expected, "{start:?}");
+        }
     }
 }

@@ -56,10 +56,13 @@ macro_rules! issues {
 }
 
 issues! {
-    /// The body is larger than `max_body_bytes` and was not read.
+    /// The body is larger than `max_body_bytes`, packed or unpacked, and was not read.
     Oversize = "oversize", Refuse;
-    /// The body has a `content-encoding` that is not read.
+    /// The body has a `content-encoding` that is not read: none of gzip, deflate and identity, or too many.
     ContentEncoding = "content_encoding", Refuse;
+    /// The body is not what its `content-encoding` says: it breaks off, fails its check, has bytes behind its end, is JSON as it stands, or unpacks
+    /// to far more than text does.
+    Compression = "compression", Refuse;
     /// The gateway did not hand over the whole body.
     BodyMissing = "body_missing", Refuse;
     /// The body is UTF-16 or UTF-32, which lenient servers read.
@@ -105,7 +108,7 @@ issues! {
 pub struct Issue {
     /// What it is.
     pub kind: IssueKind,
-    /// Byte offset where it was seen, in the body as read (bytes that are no UTF-8 count as the three of U+FFFD).
+    /// Byte offset where it was seen, in the body as read (unpacked; bytes that are no UTF-8 count as the three of U+FFFD).
     pub at: usize,
 }
 

@@ -25,7 +25,7 @@ const HOSTILE: usize = 3;
 const CONNECTIONS: usize = 16;
 const PATH: &str = "/v1/chat/completions";
 /// Judged like any other, but never blocked: else the provider's part of the way would be missing from the time.
-const NEVER_BLOCKS: &str = "mode: enforce\n                              policy: {conversation: {min_user_turns: 1000}}";
+const NEVER_BLOCKS: &str = "mode: enforce\n                              policy: {conversation: {min_turns: 1000}}";
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use floodmark_core::{Hint, Judge, Policy};
 
 use super::body::{Kind, chat};
 use super::line::Line;
-use super::stats::{Samples, time_of};
+use super::stats::{Samples, median, time_of};
 
 /// Sizes of the bodies and their names.
 pub const SIZES: [(usize, &str); 3] = [(1024, "1 KB"), (4096, "4 KB"), (65536, "64 KB")];
@@ -15,8 +15,12 @@ pub const SIZES: [(usize, &str); 3] = [(1024, "1 KB"), (4096, "4 KB"), (65536, "
 /// # Errors
 /// When the shipped policy is not valid.
 pub fn judge() -> anyhow::Result<Judge<'static>> {
+    judge_with(&Policy::default())
+}
+
+fn judge_with(policy: &Policy) -> anyhow::Result<Judge<'static>> {
     let refused = |error: floodmark_core::policy::PolicyError| anyhow!("{}: {}", error.key, error.problem);
-    Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).map_err(refused)
+    Judge::new(policy, &floodmark_tables::CATEGORIES).map_err(refused)
 }
 
 /// Microseconds a KB for each kind and size of body.
@@ -30,7 +34,27 @@ pub fn measure(samples: Samples) -> anyhow::Result<Vec<Line>> {
             lines.push(Line::new(format!("native, {size}, {}", kind.name()), us_per_kb(kind, bytes, samples)?, "us/KB"));
         }
     }
+    lines.push(Line::new("native, 64 KB, benign: share of the resampling check", resampling_share(samples)?, "%").at_most(15.0));
     Ok(lines)
+}
+
+/// How much of a judgement is spent on resampling, in percent: the judgement with and without it, in turns.
+fn resampling_share(samples: Samples) -> anyhow::Result<f64> {
+    const ROUNDS: usize = 5;
+    let mut without = Policy::default();
+    without.conversation.resampling = false;
+    let judges = [judge()?, judge_with(&without)?];
+    let body = chat(Kind::Benign, 65536);
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (judge, times) in judges.iter().zip(&mut times) {
+            times.push(time_of(samples, || {
+                std::hint::black_box(judge.judge(std::hint::black_box(body.as_bytes()), Hint::default()));
+            }));
+        }
+    }
+    let [with, without] = times.each_mut().map(|times| median(times));
+    Ok(100.0 * (with - without) / with)
 }
 
 /// Microseconds a KB for one kind and size of body.

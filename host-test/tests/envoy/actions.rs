@@ -21,6 +21,8 @@ checks![
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Http1, Protocol::Http2];
 const ACTION: &str = "action: reject";
+/// Only in profile `paper` resampling blocks, and of that no message is to blame.
+const PAPER_REDACTS: &str = "action: redact\n                              policy: {profile: paper}";
 /// Conversations that block for what single messages say.
 const ATTACKS: [&str; 5] = ["slow_burn", "rising_steps", "poisoned_tool_results", "anthropic_tool_results", "beside_an_image"];
 
@@ -114,9 +116,9 @@ fn holding(config: Config) -> anyhow::Result<Config> {
 }
 
 async fn what_cannot_be_redacted_is_refused(stage: &Stage) -> anyhow::Result<()> {
-    let envoy = stage.start(stage.config("enforce").await?.replace(ACTION, "action: redact")?).await?;
+    let envoy = stage.start(stage.config("enforce").await?.replace(ACTION, PAPER_REDACTS)?).await?;
     // No single message is to blame.
-    let resampling = case("resampling")?;
+    let resampling = case("templated_requests")?;
     assert_openai_refusal(&call(&resampling).id("no-redact-1").send(envoy.address()).await?, "conversation.resampling", "no-redact-1")?;
     let compressed = call(&case("slow_burn")?).header("content-encoding", "br").id("no-redact-2").send(envoy.address()).await?;
     assert_openai_refusal(&compressed, "wire.content_encoding", "no-redact-2")?;
@@ -175,8 +177,8 @@ async fn labels_stand_in_the_response_where_headers_were_sent_on(stage: &Stage) 
 }
 
 async fn monitor_counts_what_it_would_redact_and_changes_nothing(stage: &Stage) -> anyhow::Result<()> {
-    let envoy = stage.start(stage.config("monitor").await?.replace(ACTION, "action: redact")?).await?;
-    for (at, name) in ["slow_burn", "resampling", "one_weak_hit"].into_iter().enumerate() {
+    let envoy = stage.start(stage.config("monitor").await?.replace(ACTION, PAPER_REDACTS)?).await?;
+    for (at, name) in ["slow_burn", "templated_requests", "one_weak_hit"].into_iter().enumerate() {
         let (case, id) = (case(name)?, format!("would-redact-{at}"));
         let answer = call(&case).id(&id).send(envoy.address()).await?;
         assert_eq!((answer.status, answer.header("x-floodmark-verdict")), (200, None));

@@ -6,6 +6,7 @@
 mod actions;
 mod attacks;
 mod bypass;
+mod compressed;
 mod configs;
 mod crowd;
 mod failure;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         actions::checks(),
         attacks::checks(),
         bypass::checks(),
+        compressed::checks(),
         configs::checks(),
         crowd::checks(),
         failure::checks(),

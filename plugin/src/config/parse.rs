@@ -162,6 +162,13 @@ mod tests {
         parse(text.as_bytes()).expect_err(text).to_string()
     }
 
+    /// A configuration with one number of the conversation score.
+    macro_rules! conversation {
+        ($key:literal, $value:literal) => {
+            concat!(r#"{"version":1,"defaults":{"policy":{"conversation":{""#, $key, r#"":"#, $value, "}}}}")
+        };
+    }
+
     #[test]
     fn errors_name_the_key_and_what_would_be_right() {
         for (text, path, word) in [
@@ -184,6 +191,16 @@ mod tests {
                 "conversation.min_user_turns:",
                 "0 to 1000",
             ),
+            (r#"{"version":1,"defaults":{"policy":{"profile":"peak"}}}"#, "at defaults.policy.profile:", "`floodmark` or `paper`"),
+            (conversation!("min_turns", 1001), "at defaults.policy.conversation.min_turns:", "0 to 1000"),
+            (conversation!("window_max_turns", 0), "at defaults.policy.conversation.window_max_turns:", "1 to 64"),
+            (conversation!("window_max_turns", 65), "at defaults.policy.conversation.window_max_turns:", "1 to 64"),
+            (conversation!("window_min_turns", 0), "at defaults.policy.conversation.window_min_turns:", "1 to 64"),
+            (conversation!("fresh_turns", 64), "at defaults.policy.conversation.gone_turns:", "65 to 16385"),
+            (conversation!("fresh_turns", 4294967295), "at defaults.policy.conversation.fresh_turns:", "0 to 16384"),
+            (conversation!("gone_turns", 16), "at defaults.policy.conversation.gone_turns:", "17 to 16385"),
+            (conversation!("gone_turns", 16386), "at defaults.policy.conversation.gone_turns:", "17 to 16385"),
+            (conversation!("decay", 1), "at defaults.policy.conversation.decay:", "expected a boolean"),
             (
                 r#"{"version":1,"overrides":[{"match":{"host":"API.example.com"},"settings":{}}]}"#,
                 "at overrides[0].match.host:",

@@ -13,21 +13,20 @@ use super::parse::ConfigError;
 
 /// The value of type `T` that `value` spells. The error's path begins at `value`.
 pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, ConfigError> {
-    T::deserialize(Node(value)).map_err(|misfit| ConfigError { path: misfit.path, problem: misfit.problem })
+    T::deserialize(Node(value)).map_err(|misfit| *misfit.0)
 }
 
-/// What does not fit, and where; the path grows on the way out.
+/// What does not fit, and where; the path grows on the way out. Boxed, since every reader of a value carries it.
 #[derive(Debug)]
-struct Misfit {
-    path: String,
-    problem: String,
-}
+struct Misfit(Box<ConfigError>);
 
 impl Misfit {
     #[inline(never)]
-    fn inside(self, key: &str) -> Self {
-        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
-        Misfit { path: [key, dot, &self.path].concat(), ..self }
+    fn inside(mut self, key: &str) -> Self {
+        let path = &self.0.path;
+        let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+        self.0.path = [key, dot, path].concat();
+        self
     }
 
     #[inline(never)]
@@ -53,9 +52,24 @@ impl Misfit {
     }
 }
 
+/// What stands there. [`Unexpected`] says it as well, but prints fractions, which takes 14 KB of code.
+#[inline(never)]
+fn words(found: Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Bool(truth) => format!("boolean `{truth}`"),
+        Unexpected::Unsigned(number) => format!("integer `{number}`"),
+        Unexpected::Signed(number) => format!("integer `{number}`"),
+        Unexpected::Float(_) => "a number with a fraction".to_owned(),
+        Unexpected::Str(text) => format!("string {text:?}"),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "an object".to_owned(),
+        _ => "null".to_owned(),
+    }
+}
+
 impl fmt::Display for Misfit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.problem)
+        formatter.write_str(&self.0.problem)
     }
 }
 
@@ -63,7 +77,15 @@ impl core::error::Error for Misfit {}
 
 impl de::Error for Misfit {
     fn custom<T: fmt::Display>(problem: T) -> Self {
-        Misfit { path: String::new(), problem: problem.to_string() }
+        Misfit(Box::new(ConfigError { path: String::new(), problem: problem.to_string() }))
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Misfit::custom(format_args!("invalid type: {}, expected {expected}", words(found)))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Misfit::custom(format_args!("invalid value: {}, expected {expected}", words(found)))
     }
 }
 

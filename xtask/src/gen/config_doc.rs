@@ -122,7 +122,7 @@ const REST: &str = "
 | verdict | meaning | action in `monitor` | action in `enforce` |
 |---|---|---|---|
 | `allow` | nothing to say | `continue` | `continue` |
-| `flag` | worth a log line: a hit outside the scored turns, or a rule or issue that flags | `continue` | `continue` |
+| `flag` | worth a log line: a hit outside the scored turns, resampling, or a rule or issue that flags | `continue` | `continue` |
 | `label` | a rule labels | `continue`, counted as `floodmark_would_label` | `label` |
 | `block` | the score reached `tau`, a rule blocks alone, or the body cannot be judged | `continue`, counted as `floodmark_would_block`, `floodmark_would_redact` or `floodmark_would_label` | as `action` says: `reject`, `redact` or `label` |
 

@@ -24,8 +24,11 @@ use anyhow::{Context as _, Result, bail};
 const RULES: &str = "rules/categories";
 /// What folding does beyond Unicode's data.
 const FOLDS: &str = "rules/folds.toml";
-/// The oracle cases, a verbatim copy of the independent ones.
-const VECTORS: &str = "testdata/vectors/conversation.json";
+/// For each profile the oracle cases, a verbatim copy of the independent ones, and the conversations that they are expanded to.
+const CONVERSATIONS: [(&str, &str); 2] = [
+    ("testdata/vectors/conversation.json", "testdata/conversations/paper.jsonl"),
+    ("testdata/vectors/conversation_floodmark.json", "testdata/conversations/floodmark.jsonl"),
+];
 /// Most bytes that the patterns' tables may take in the module's data section (performance.md, automata).
 const PATTERNS_BUDGET_BYTES: usize = 200_000;
 
@@ -70,14 +73,16 @@ fn outputs(root: &Path) -> Result<Vec<Output>> {
     let lock = read(&root.join("Cargo.lock"))?;
     let version = |package| emit::locked_version(&lock, package).map(|version| format!("{package} {version}"));
     let tools = [version("unicode-normalization")?, version("unicode-security")?, version("regex-syntax")?].join(", ");
-    let cases = read(&root.join(VECTORS))?;
-    Ok(vec![
+    let mut outputs = vec![
         Output { path: "tables/src/generated/categories.rs", text: emit::categories(&compiled, &version("regex-automata")?) },
         Output { path: "tables/src/generated/folds.rs", text: emit::folds(&compiled, &tools) },
         Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
-        Output { path: "testdata/conversations/paper.jsonl", text: vectors::expand(&cases, &compiled)? },
         Output { path: "docs/config.md", text: config_doc::page()? },
-    ])
+    ];
+    for (vectors, path) in CONVERSATIONS {
+        outputs.push(Output { path, text: vectors::expand(vectors, &read(&root.join(vectors))?, &compiled)? });
+    }
+    Ok(outputs)
 }
 
 /// The rules under `root`, compiled.

@@ -58,18 +58,18 @@ struct Expect {
     verdict: Box<RawValue>,
 }
 
-/// One JSON object a line for each case of `vectors`: `{"id","messages","expect":{"verdict","score","turn_scores"}}`.
+/// One JSON object a line for each case of `vectors`, the text of the file `path`: `{"id","messages","expect":{"verdict","score","turn_scores"}}`.
 ///
 /// # Errors
 /// The case and turn whose text would not hit exactly the categories it names.
-pub fn expand(vectors: &str, compiled: &Compiled) -> Result<String> {
-    let vectors: Vectors = serde_json::from_str(vectors).context(super::VECTORS)?;
+pub fn expand(path: &str, vectors: &str, compiled: &Compiled) -> Result<String> {
+    let vectors: Vectors = serde_json::from_str(vectors).with_context(|| path.to_owned())?;
     let writer = Writer::new(compiled);
     let mut out = String::new();
     for (number, case) in vectors.cases.iter().enumerate() {
         let mut messages = Vec::new();
         for (at, turn) in case.turns.iter().enumerate() {
-            let place = || format!("{}: case {:?}, turn {at}", super::VECTORS, case.name);
+            let place = || format!("{path}: case {:?}, turn {at}", case.name);
             let content = serde_json::to_string(&writer.content(turn, number, at).with_context(place)?)?;
             let call = if turn.role == "tool" { format!("\"tool_call_id\":\"call_{at}\",") } else { String::new() };
             let role = serde_json::to_string(&turn.role)?;

@@ -20,7 +20,7 @@ const DIRECTION: [(&str, &[&str]); 8] = [
 
 /// Everything else that the crates in gateways and browsers may be built from. A crate here is code that each gateway runs.
 const ALLOWED: [(&str, &[&str]); 4] = [
-    ("floodmark-core", &["libm", "regex-lite?", "serde", "schemars?"]),
+    ("floodmark-core", &["libm", "miniz_oxide", "regex-lite?", "serde", "schemars?"]),
     ("floodmark-tables", &[]),
     ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json"]),
     ("floodmark-demo", &["serde", "serde_json", "wasm-bindgen"]),

@@ -113,7 +113,7 @@ fn with_held_headers_the_upstream_is_told() {
     for (name, value) in [
         (labels::VERDICT_HEADER, "label"),
         (labels::ACTION_HEADER, "label"),
-        (labels::SCORE_HEADER, "0"),
+        (labels::SCORE_HEADER, "0.0"),
         (labels::RULE_HEADER, "instruction_seeding.ignore_earlier"),
         (labels::EVENT_ID_HEADER, "abc-1"),
     ] {

@@ -1,6 +1,6 @@
 //! The rules hold, the committed files are fresh, and the automaton agrees with its slow twin.
 
-mod paper;
+mod conversations;
 mod refusals;
 mod sampler;
 mod twin;

@@ -215,7 +215,7 @@ fn the_twin_agrees_on_every_test_text() {
     let mut texts: BTreeSet<String> = BTreeSet::new();
     texts.extend(patterns().flat_map(|pattern| pattern.must_match.iter().chain(&pattern.must_not_match)).cloned());
     texts.extend(read(&root().join("testdata/benign/complaints.txt")).expect("a file").lines().map(str::to_owned));
-    texts.extend(super::paper::cases().into_iter().flat_map(|case| case.messages).map(|message| message.content).step_by(7));
+    texts.extend(super::conversations::cases().flat_map(|case| case.messages).map(|message| message.content).step_by(7));
     for text in texts.into_iter().filter(|text| text.is_ascii() && text.len() < 400) {
         agree(&text).unwrap();
     }
