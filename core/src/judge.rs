@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::catalog::Catalog;
 use crate::conversation::{self, Params, Score, Turn};
 use crate::limits::{MAX_DROPPED, MAX_EXEMPTIONS, MAX_REASONS};
 use crate::policy::{Policy, PolicyError, Unread};
@@ -57,7 +58,7 @@ pub struct Judgement<'t> {
 /// A policy made ready for a set of categories.
 #[derive(Clone, Debug)]
 pub struct Judge<'t> {
-    set: &'t CategorySet<'t>,
+    catalog: Catalog<'t>,
     weights: Vec<f64>,
     params: Params,
     oversize: Unread,
@@ -73,10 +74,11 @@ impl<'t> Judge<'t> {
     /// # Errors
     /// A value of the policy that is out of its range, with its key.
     pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
-        let weights = policy.weights(set)?;
-        let uses = rules::resolve(&policy.rules, set)?;
+        let catalog = Catalog::new(policy, set)?;
+        let weights = catalog.weights(policy)?;
+        let uses = rules::resolve(&policy.rules, &catalog)?;
         let (params, oversize, unparsed) = (policy.conversation.clone(), policy.oversize, policy.unparsed);
-        Ok(Judge { set, weights, params, oversize, unparsed, uses, exemptions: Vec::new() })
+        Ok(Judge { catalog, weights, params, oversize, unparsed, uses, exemptions: Vec::new() })
     }
 
     /// Adds an exemption: hits of `rules` on `channels` count for nothing in requests whose hint names it by its number. Without rules every rule but
@@ -89,21 +91,24 @@ impl<'t> Judge<'t> {
             let problem = alloc::format!("there are more than {MAX_EXEMPTIONS} exemptions");
             return Err(PolicyError { key: String::new(), problem });
         }
-        self.exemptions.push(Exemption::new(rules, channels, self.set)?);
+        self.exemptions.push(Exemption::new(rules, channels, &self.catalog)?);
         Ok(())
     }
 
     /// Judges one body. Linear in its length (up to the sorting of hashes); never panics, whatever the bytes.
-    pub fn judge(&self, body: &[u8], hint: Hint) -> Judgement<'t> {
+    pub fn judge(&self, body: &[u8], hint: Hint) -> Judgement<'_> {
         let mut body = Body::new(body);
         if let Some(issue) = hint.issue {
             body.issues.push(issue, 0);
         }
         let mut document = wire::read(&body, hint.format);
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
-        let mut scanned = Scanner { set: self.set, weights: &self.weights, uses: &self.uses, exempt }.scan(&document);
+        let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt }.scan(&document);
         if scanned.undecoded {
             document.issues.push(IssueKind::EncodedSpans, 0);
+        }
+        if scanned.own_unread {
+            document.issues.push(IssueKind::OperatorPatterns, 0);
         }
         let resampled = self.resampled(&mut scanned, exempt);
         let adds = resampled.as_ref().is_some_and(|reason| matches!(reason.counts_as, Some(RuleUse::Score | RuleUse::Block)));
@@ -125,7 +130,7 @@ impl<'t> Judge<'t> {
         let sticks = scanned.blocked_elsewhere || resampled.as_ref().is_some_and(|reason| reason.counts_as == Some(RuleUse::Block));
         let drop_messages = if sticks { Vec::new() } else { self.to_drop(&scanned, score.reaches_tau, adds).unwrap_or_default() };
         let offending_strings = offending(&body, &document, &scanned.hit_events, &drop_messages);
-        let mut reasons: Vec<Reason<'t>> = resampled.into_iter().collect();
+        let mut reasons: Vec<Reason<'_>> = resampled.into_iter().collect();
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
@@ -135,8 +140,8 @@ impl<'t> Judge<'t> {
     }
 
     /// Resampling as a reason; `None` when it was not seen or does not count.
-    fn resampled(&self, scanned: &mut Scanned<'t>, exempt: Exempt<'_>) -> Option<Reason<'t>> {
-        let (turn, rule) = (scanned.resampling?, rules::resampling_number(self.set));
+    fn resampled<'s>(&self, scanned: &mut Scanned<'s>, exempt: Exempt<'_>) -> Option<Reason<'s>> {
+        let (turn, rule) = (scanned.resampling?, rules::resampling_number(&self.catalog));
         let rule_use = self.uses.get(rule).copied().flatten().unwrap_or(RuleUse::Score);
         if rule_use == RuleUse::Off {
             return None;
@@ -147,7 +152,7 @@ impl<'t> Judge<'t> {
     }
 
     /// The fewest messages without which nothing would block. `None` when there are too many, or dropping does not help.
-    fn to_drop(&self, scanned: &Scanned<'t>, reaches_tau: bool, resampling: bool) -> Option<Vec<u32>> {
+    fn to_drop(&self, scanned: &Scanned<'_>, reaches_tau: bool, resampling: bool) -> Option<Vec<u32>> {
         let mut dropped = scanned.blocked_messages.clone();
         // In order already, unless the body holds two lists of messages.
         dropped.sort_unstable();
@@ -192,7 +197,7 @@ impl<'t> Judge<'t> {
     /// What an issue makes of the verdict, and its rule; `None` when it is only counted.
     fn odd(&self, issue: Issue, recognised: bool, exempt: Exempt<'_>) -> Option<(Verdict, Reason<'t>)> {
         let unread = if issue.kind == IssueKind::Oversize { self.oversize } else { self.unparsed };
-        let number = rules::issue_number(self.set, issue.kind);
+        let number = rules::issue_number(&self.catalog, issue.kind);
         let rule_use = match (self.uses.get(number).copied().flatten(), issue.kind.effect(), unread) {
             (Some(rule_use), ..) => rule_use,
             (None, Effect::Note, _) => return None,
@@ -207,14 +212,13 @@ impl<'t> Judge<'t> {
 
     /// The reason to name for a conversation that reaches tau: the weightiest pattern of the first turn with the peak score. None when no turn
     /// was hit.
-    fn peak(&self, score: &Score, scanned: &Scanned<'t>) -> Option<Reason<'t>> {
+    fn peak(&self, score: &Score, scanned: &Scanned<'_>) -> Option<Reason<'_>> {
         let at = score.turn_scores.iter().position(|&turn| turn > 0.0 && turn >= score.peak)?;
-        let pattern = self.set.patterns.get(usize::from(scanned.turn_patterns.get(at).copied().flatten()?))?;
-        let category = self.set.categories.get(usize::from(pattern.category)).map(|category| category.name);
+        let pattern = self.catalog.known(scanned.turn_patterns.get(at).copied().flatten()?)?;
         let user = scanned.turns.get(at).is_some_and(|turn| turn.user);
         let channel = Some(if user { Channel::User } else { Channel::ToolResult });
         let turn = scanned.turn_messages.get(at).copied();
-        Some(Reason { category, channel, turn, ..Reason::of_rule(pattern.id, Some(RuleUse::Score)) })
+        Some(Reason { category: Some(pattern.category_name), channel, turn, ..Reason::of_rule(pattern.id, Some(RuleUse::Score)) })
     }
 }
 

@@ -17,10 +17,13 @@ extern crate alloc;
 #[cfg(feature = "schema")]
 extern crate std;
 
+mod catalog;
 pub mod conversation;
 mod hash;
 pub mod judge;
 pub mod limits;
+#[cfg(feature = "operator-patterns")]
+pub mod operator;
 pub mod policy;
 pub mod reason;
 mod redact;

@@ -50,3 +50,19 @@ pub const SEPARATORS_AROUND: usize = 32;
 pub const MAX_SENTENCE_BYTES: usize = 400;
 /// Longest HTML tag that is passed over, in bytes.
 pub const MAX_TAG_BYTES: usize = 256;
+/// Most patterns of the operator's own in one policy.
+pub const MAX_OPERATOR_PATTERNS: usize = 64;
+/// Longest pattern of the operator's own, in bytes.
+pub const MAX_OPERATOR_PATTERN_BYTES: usize = 256;
+/// Longest name of an operator's rule or category, in bytes.
+pub const MAX_OPERATOR_NAME_BYTES: usize = 64;
+/// Largest compiled form of an operator's pattern, in bytes; it bounds the work for each byte that the pattern is run on.
+pub const MAX_OPERATOR_COMPILED_BYTES: usize = 16 * 1024;
+/// Shortest literal that a match of an operator's pattern must hold, in bytes.
+pub const MIN_OPERATOR_LITERAL_BYTES: usize = 3;
+/// How far to each side of the literal an operator's pattern is looked for, in bytes.
+pub const OPERATOR_WINDOW_BYTES: usize = 256;
+/// How much further a word at the border of that piece is taken in, in bytes.
+pub const MAX_OPERATOR_WORD_BYTES: usize = 64;
+/// Most bytes of a body that operators' patterns are run on, all patterns together; more is an issue that flags.
+pub const MAX_OPERATOR_SCAN_BYTES: usize = 64 * 1024;

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::Params;
 use crate::limits::{MAX_MIN_USER_TURNS, MIN_TAU};
+#[cfg(feature = "operator-patterns")]
+use crate::operator::OperatorPattern;
 use crate::rules::RuleUse;
-use crate::score::CategorySet;
 
 /// How a conversation is scored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,8 +47,11 @@ pub struct Policy {
     /// What a turn that hits a category adds to the turn's score, by the category's name, 0 to 1; categories that are not named keep
     /// their own weight, and 0 switches a category off.
     pub weights: BTreeMap<String, f64>,
-    /// What a hit of a rule means, by the rule's id (`category.pattern`, `wire.duplicate_key`, `conversation.resampling`) or its group
-    /// (`role_confusion` or `role_confusion.*`, `wire.*`); the id wins over the group. `off`: nothing. `flag` or `label`: the verdict is at least that,
+    /// Patterns of your own; at most 64. A hit counts as one of a built-in pattern does: its category's weight, in every message.
+    #[cfg(feature = "operator-patterns")]
+    pub patterns: Vec<OperatorPattern>,
+    /// What a hit of a rule means, by the rule's id (`category.pattern`, `operator.name`, `wire.duplicate_key`, `conversation.resampling`) or
+    /// its group (`role_confusion` or `role_confusion.*`, `operator.*`, `wire.*`); the id wins over the group. `off`: nothing. `flag` or `label`: the verdict is at least that,
     /// and the score does not count it. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
     /// turns it flags. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
     pub rules: BTreeMap<String, RuleUse>,
@@ -68,21 +72,21 @@ pub struct PolicyError {
 }
 
 impl Policy {
-    /// Each category's weight, in the order of `set`, after every number of the policy was checked.
+    /// The weight of each of `categories`, which come with their own, after every number of the policy was checked.
     ///
     /// # Errors
-    /// The first key whose value is out of its range, or a weight for a category that `set` does not have.
-    pub fn weights(&self, set: &CategorySet<'_>) -> Result<Vec<f64>, PolicyError> {
+    /// The first key whose value is out of its range, or a weight for a category that is not there.
+    pub fn weights(&self, categories: &[(&str, f64)]) -> Result<Vec<f64>, PolicyError> {
         self.check_params()?;
         for (name, &weight) in &self.weights {
             let key = || format!("weights.{name}");
-            if set.categories.iter().all(|category| category.name != name) {
-                let known: Vec<&str> = set.categories.iter().map(|category| category.name).collect();
+            if categories.iter().all(|(known, _)| known != name) {
+                let known: Vec<&str> = categories.iter().map(|(name, _)| *name).collect();
                 return Err(PolicyError { key: key(), problem: format!("unknown category; known are {}", known.join(", ")) });
             }
             in_range(key, weight, 0.0, 1.0)?;
         }
-        Ok(set.categories.iter().map(|category| self.weights.get(category.name).copied().unwrap_or(category.weight)).collect())
+        Ok(categories.iter().map(|(name, weight)| self.weights.get(*name).copied().unwrap_or(*weight)).collect())
     }
 
     fn check_params(&self) -> Result<(), PolicyError> {

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::Catalog;
 use crate::limits::MAX_EXEMPTIONS;
 use crate::policy::PolicyError;
-use crate::score::CategorySet;
 use crate::wire::{Channel, IssueKind};
 
 /// Rule id of a conversation that is blocked, or raised, by its resampling.
@@ -45,28 +45,28 @@ impl RuleUse {
     }
 }
 
-/// Number of a rule: patterns as the set numbers them, then the kinds of issues, then resampling.
+/// Number of a rule: patterns as the catalog numbers them, then the kinds of issues, then resampling.
 pub(crate) type RuleNumber = usize;
 
-/// The number of a kind of issue among the rules of `set`.
-pub(crate) fn issue_number(set: &CategorySet<'_>, kind: IssueKind) -> RuleNumber {
-    set.patterns.len() + kind as usize
+/// The number of a kind of issue among the rules of `catalog`.
+pub(crate) fn issue_number(catalog: &Catalog<'_>, kind: IssueKind) -> RuleNumber {
+    catalog.patterns() + kind as usize
 }
 
-/// The number of the resampling check among the rules of `set`.
-pub(crate) fn resampling_number(set: &CategorySet<'_>) -> RuleNumber {
-    set.patterns.len() + IssueKind::ALL.len()
+/// The number of the resampling check among the rules of `catalog`.
+pub(crate) fn resampling_number(catalog: &Catalog<'_>) -> RuleNumber {
+    catalog.patterns() + IssueKind::ALL.len()
 }
 
 /// The numbers of all issues.
-fn issues(set: &CategorySet<'_>) -> core::ops::Range<RuleNumber> {
-    set.patterns.len()..resampling_number(set)
+fn issues(catalog: &Catalog<'_>) -> core::ops::Range<RuleNumber> {
+    catalog.patterns()..resampling_number(catalog)
 }
 
 /// Every rule id in the order of the numbers.
 #[inline(never)]
-fn ids<'t>(set: &CategorySet<'t>) -> Vec<&'t str> {
-    let mut ids: Vec<&str> = set.patterns.iter().map(|pattern| pattern.id).collect();
+fn ids<'c>(catalog: &'c Catalog<'_>) -> Vec<&'c str> {
+    let mut ids: Vec<&str> = catalog.ids().collect();
     ids.extend(IssueKind::ALL.iter().map(|kind| kind.rule()));
     ids.push(RESAMPLING_RULE);
     ids
@@ -80,12 +80,12 @@ fn means(name: &str, id: &str) -> bool {
 }
 
 /// What is wrong with a name that means no rule, and what may have been meant.
-fn unknown(name: &str, set: &CategorySet<'_>) -> String {
+fn unknown(name: &str, catalog: &Catalog<'_>) -> String {
     let group = name.split('.').next().unwrap_or_default();
-    let mut near = ids(set);
+    let mut near = ids(catalog);
     near.retain(|id| means(group, id));
     if near.is_empty() {
-        near.extend(set.categories.iter().map(|category| category.name));
+        near.extend(catalog.groups());
         near.extend(["wire", RESAMPLING_RULE]);
     }
     format!("unknown rule; did you mean one of {}?", near.join(", "))
@@ -95,12 +95,12 @@ fn unknown(name: &str, set: &CategorySet<'_>) -> String {
 ///
 /// # Errors
 /// A name that means no rule, one group in two spellings, or a score for an issue.
-pub(crate) fn resolve(uses: &BTreeMap<String, RuleUse>, set: &CategorySet<'_>) -> Result<Vec<Option<RuleUse>>, PolicyError> {
+pub(crate) fn resolve(uses: &BTreeMap<String, RuleUse>, catalog: &Catalog<'_>) -> Result<Vec<Option<RuleUse>>, PolicyError> {
     let refused = |name: &str, problem: String| PolicyError { key: format!("rules.{name}"), problem };
-    let (ids, issues) = (ids(set), issues(set));
+    let (ids, issues) = (ids(catalog), issues(catalog));
     for (name, &rule_use) in uses {
         let Some(number) = ids.iter().position(|id| means(name, id)) else {
-            return Err(refused(name, unknown(name, set)));
+            return Err(refused(name, unknown(name, catalog)));
         };
         if name.strip_suffix(".*").is_some_and(|group| uses.contains_key(group)) {
             return Err(refused(name, String::from("stands there without `.*` too; keep one")));
@@ -127,12 +127,12 @@ impl Exemption {
     ///
     /// # Errors
     /// A name that means no rule, or an issue on a channel; the key begins at `rules`.
-    pub fn new(rules: &[String], channels: &[Channel], set: &CategorySet<'_>) -> Result<Self, PolicyError> {
-        let (ids, issues) = (ids(set), issues(set));
+    pub fn new(rules: &[String], channels: &[Channel], catalog: &Catalog<'_>) -> Result<Self, PolicyError> {
+        let (ids, issues) = (ids(catalog), issues(catalog));
         for (at, name) in rules.iter().enumerate() {
             let refused = |problem| PolicyError { key: format!("rules[{at}]"), problem };
             let Some(number) = ids.iter().position(|id| means(name, id)) else {
-                return Err(refused(unknown(name, set)));
+                return Err(refused(unknown(name, catalog)));
             };
             if issues.contains(&number) && !channels.is_empty() {
                 return Err(refused(String::from("an issue is on no channel; leave out `channels`")));

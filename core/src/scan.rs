@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
+use crate::catalog::Catalog;
 use crate::conversation::{Resampling, Turn};
 use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
 use crate::reason::Reason;
 use crate::rules::{Exempt, RuleUse};
-use crate::score::CategorySet;
 use crate::text::{Decoded, Folded, View, decode};
 use crate::wire::{Channel, Document, Event};
 
@@ -25,6 +25,8 @@ pub(crate) struct Scanned<'t> {
     pub other_reasons: Vec<Reason<'t>>,
     /// Whether some text holds more in encodings than is decoded.
     pub undecoded: bool,
+    /// Whether the operator's own patterns would have had to be looked at more closely than is allowed.
+    pub own_unread: bool,
     pub raised: Raised<'t>,
     /// Indices of the events that are turns and hold a hit which counts.
     pub hit_events: Vec<usize>,
@@ -64,9 +66,9 @@ struct EventHit {
     span: (usize, usize),
 }
 
-/// Scans for a set's patterns; what only scores and is of weight 0 is switched off.
-pub(crate) struct Scanner<'s, 't> {
-    pub set: &'t CategorySet<'t>,
+/// Scans for a catalog's patterns; what only scores and is of weight 0 is switched off.
+pub(crate) struct Scanner<'s> {
+    pub catalog: &'s Catalog<'s>,
     pub weights: &'s [f64],
     /// What a hit means, by the rule's number, of which patterns have the first; `None` where nothing is said.
     pub uses: &'s [Option<RuleUse>],
@@ -95,11 +97,11 @@ impl<'t> Scanned<'t> {
     }
 }
 
-impl<'t> Scanner<'_, 't> {
+impl<'s> Scanner<'s> {
     /// Looks at every event. Text outside the turns is scanned too, but gives reasons only.
-    pub fn scan(&self, document: &Document<'_>) -> Scanned<'t> {
+    pub fn scan(&self, document: &Document<'_>) -> Scanned<'s> {
         let mut scanned = Scanned::default();
-        let folds = &self.set.folds;
+        let folds = &self.catalog.set.folds;
         let mut decoded: Vec<(usize, Decoded)> = Vec::new();
         for (number, event) in document.events.iter().enumerate() {
             scanned.undecoded |= !decode(&event.text, |found| decoded.push((number, found)));
@@ -107,7 +109,8 @@ impl<'t> Scanner<'_, 't> {
         let view = |text| Folded::ascii(text).unwrap_or_else(|| Folded::new(text, folds));
         let mut views: Vec<Folded<'_>> = document.events.iter().map(|event| view(&event.text)).collect();
         views.extend(decoded.iter().map(|(_, decoded)| view(decoded.as_str())));
-        let hits = self.hits(document, &decoded, &views);
+        let (hits, whole) = self.hits(document, &decoded, &views);
+        scanned.own_unread = !whole;
         let mut hits = hits.as_slice();
         let mut resampling = may_resample(document).then(Resampling::default);
         for (number, event) in document.events.iter().enumerate() {
@@ -125,30 +128,37 @@ impl<'t> Scanner<'_, 't> {
         scanned
     }
 
-    /// What the events hold in any view, event by event and each pattern once, first what stands there undisguised.
-    fn hits(&self, document: &Document<'_>, decoded: &[(usize, Decoded)], views: &[Folded<'_>]) -> Vec<EventHit> {
+    /// What the events hold in any view, event by event and each pattern once a view, first what stands there undisguised; and whether that is all.
+    fn hits(&self, document: &Document<'_>, decoded: &[(usize, Decoded)], views: &[Folded<'_>]) -> (Vec<EventHit>, bool) {
         let mut hits: Vec<EventHit> = Vec::new();
         let wanted = |pattern| self.rule_use(pattern) != RuleUse::Off;
-        self.set.scan(views, wanted, |number, hit| {
+        let mut take = |number: usize, pattern, view, start, end| {
             let Some(folded) = views.get(number) else { return };
             let (event, view, span) = match number.checked_sub(document.events.len()).and_then(|at| decoded.get(at)) {
-                None => (number, hit.view, None),
+                None => (number, view, None),
                 Some((event, decoded)) => (*event, View::Decoded, Some(decoded)),
             };
             let Some(original) = document.events.get(event).map(|event| &event.text) else { return };
             let span = match span {
-                None => folded.span(original, hit.start, hit.end),
-                Some(decoded) => decoded.span(original, folded.span(decoded.as_str(), hit.start, hit.end)),
+                None => folded.span(original, start, end),
+                Some(decoded) => decoded.span(original, folded.span(decoded.as_str(), start, end)),
             };
-            hits.push(EventHit { event, pattern: hit.pattern, view, span });
+            hits.push(EventHit { event, pattern, view, span });
+        };
+        self.catalog.set.scan(views, wanted, |number, hit| take(number, hit.pattern, hit.view, hit.start, hit.end));
+        let texts = views.iter().map(Folded::as_str);
+        let whole = self.catalog.scan_own(texts, |number, pattern, start, end| {
+            if wanted(pattern) {
+                take(number, pattern, View::Folded, start, end);
+            }
         });
         // Stable, so what was decoded stays behind what was not.
         hits.sort_by_key(|hit| hit.event);
-        hits
+        (hits, whole)
     }
 
     /// Takes what one event holds.
-    fn event(&self, number: usize, event: &Event<'_>, hits: &[EventHit], scanned: &mut Scanned<'t>) {
+    fn event(&self, number: usize, event: &Event<'_>, hits: &[EventHit], scanned: &mut Scanned<'s>) {
         let (mut found, mut counting): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
         for hit in hits {
             if found.contains(&hit.pattern) {
@@ -166,7 +176,7 @@ impl<'t> Scanner<'_, 't> {
                 scanned.hit_events.push(number);
             }
             let weighty = counting.iter().filter(|&&pattern| self.weight(pattern) > 0.0);
-            let categories = weighty.fold(0, |bits, &pattern| bits | self.set.category_bit(pattern));
+            let categories = weighty.fold(0, |bits, &pattern| bits | self.catalog.category_bit(pattern));
             scanned.turns.push(Turn { user: event.channel == Channel::User, categories });
             scanned.turn_messages.push(event.message.unwrap_or_default());
             // Of equals `max_by` takes the last, so the order is turned.
@@ -193,16 +203,14 @@ impl<'t> Scanner<'_, 't> {
     }
 
     fn weight(&self, pattern: u16) -> f64 {
-        let category = self.set.patterns.get(usize::from(pattern)).map(|pattern| usize::from(pattern.category));
-        category.and_then(|category| self.weights.get(category)).copied().unwrap_or_default()
+        self.catalog.known(pattern).and_then(|known| self.weights.get(known.category)).copied().unwrap_or_default()
     }
 
-    fn reason(&self, event: &Event<'_>, hit: &EventHit) -> Option<Reason<'t>> {
-        let pattern = self.set.patterns.get(usize::from(hit.pattern))?;
-        let category = self.set.categories.get(usize::from(pattern.category))?;
+    fn reason(&self, event: &Event<'_>, hit: &EventHit) -> Option<Reason<'s>> {
+        let known = self.catalog.known(hit.pattern)?;
         Some(Reason {
-            rule: pattern.id,
-            category: Some(category.name),
+            rule: known.id,
+            category: Some(known.category_name),
             channel: Some(event.channel),
             turn: event.message,
             span: Some(hit.span),

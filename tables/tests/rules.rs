@@ -18,8 +18,13 @@ fn policy(rules: &[(&str, RuleUse)]) -> Policy {
     Policy { profile: Profile::Paper, rules, ..Policy::default() }
 }
 
+/// A judge that outlives its judgements.
+fn kept(policy: &Policy) -> &'static mut Judge<'static> {
+    Box::leak(Box::new(Judge::new(policy, &CATEGORIES).expect("a valid policy")))
+}
+
 fn judge(rules: &[(&str, RuleUse)], body: &str) -> Judgement<'static> {
-    Judge::new(&policy(rules), &CATEGORIES).expect("a valid policy").judge(body.as_bytes(), LISTED)
+    kept(&policy(rules)).judge(body.as_bytes(), LISTED)
 }
 
 /// An OpenAI body of messages; the texts need no escapes.
@@ -81,7 +86,7 @@ fn outside_the_turns_a_rule_raises_just_as_far() {
 #[test]
 fn a_weight_of_zero_silences_what_scores_and_nothing_else() {
     let with_weight = |rule_use| Policy { weights: BTreeMap::from([(CATEGORY.to_owned(), 0.0)]), ..policy(&[(rule(), rule_use)]) };
-    let judge = |rule_use| Judge::new(&with_weight(rule_use), &CATEGORIES).expect("valid").judge(one_hit().as_bytes(), LISTED);
+    let judge = |rule_use| kept(&with_weight(rule_use)).judge(one_hit().as_bytes(), LISTED);
     assert_eq!((judge(RuleUse::Score).verdict, judge(RuleUse::Score).reasons.len()), (Verdict::Allow, 0));
     assert_eq!(judge(RuleUse::Label).verdict, Verdict::Label);
     let block = judge(RuleUse::Block);
@@ -165,7 +170,7 @@ fn names_that_mean_no_rule_are_refused_with_what_may_be_meant() {
 
 /// Judges `body` with one exemption that applies.
 fn exempted(rules: &[&str], channels: &[Channel], body: &str) -> Judgement<'static> {
-    let mut judge = Judge::new(&policy(&[]), &CATEGORIES).expect("valid");
+    let judge = kept(&policy(&[]));
     let rules: Vec<String> = rules.iter().map(|name| (*name).to_owned()).collect();
     // One before it, which does not apply.
     judge.exempt(&[], &[Channel::Other]).expect("valid");

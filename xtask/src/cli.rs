@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::sh::Sh;
 use crate::test::Step;
-use crate::{r#gen, host, test, wasm, web};
+use crate::{eval, r#gen, host, test, wasm, web};
 
 /// The one tool of the Floodmark repository.
 #[derive(Parser)]
@@ -47,6 +47,12 @@ enum Command {
         #[arg(long, default_value_t = 8000, requires = "serve")]
         port: u16,
     },
+    /// Measure on data sets: what follows goes to floodmark-eval, for example `patterns --data ../shared/data`
+    Eval {
+        /// A subcommand of floodmark-eval and its options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        arguments: Vec<String>,
+    },
     /// Measure speed: native, wasm and Envoy, beside the budgets
     Bench {
         /// Only see that everything runs; the values mean little
@@ -66,6 +72,7 @@ impl Cli {
             Command::Wasm => wasm::run(&sh),
             Command::Gen { check } => r#gen::run(check),
             Command::Web { serve, port } => web::run(&sh, serve, port),
+            Command::Eval { arguments } => eval::run(&sh, &arguments),
             Command::Bench { quick } => host::bench(&sh, quick),
         }
     }

@@ -1,5 +1,6 @@
 //! The one tool of the repository: `cargo xtask COMMAND`.
 mod cli;
+mod eval;
 mod r#gen;
 mod git;
 mod host;

@@ -88,6 +88,8 @@ issues! {
     LoneSurrogate = "lone_surrogate", Flag;
     /// A text holds more base64, hex or hidden characters than is decoded; what is beyond was scanned as it stands.
     EncodedSpans = "encoded_spans", Flag;
+    /// The operator's own patterns would have to be looked at more closely than is allowed; some may not have been found.
+    OperatorPatterns = "operator_patterns", Flag;
     /// A message has no role or one that its format does not know; it was read as a user's.
     UnknownRole = "unknown_role", Note;
     /// The body starts with a byte order mark, which was skipped.

@@ -218,6 +218,21 @@ mod tests {
                 "at defaults.policy.weights.role_confusion:",
                 "0 to 1",
             ),
+            (
+                r#"{"version":1,"defaults":{"policy":{"patterns":[{"id":"operator.a","category":"role_confusion","pattern":"a*"}]}}}"#,
+                "at defaults.policy.patterns[0].pattern:",
+                "no literal",
+            ),
+            (
+                r#"{"version":1,"defaults":{"policy":{"patterns":[{"id":"operator.a","category":"secrets","pattern":"bluebird"}]}}}"#,
+                "at defaults.policy.patterns[0].category:",
+                "weights.secrets",
+            ),
+            (
+                r#"{"version":1,"defaults":{"policy":{"patterns":[{"id":"operator.a","pattern":"bluebird"}]}}}"#,
+                "at defaults.policy.patterns[0]:",
+                "missing field `category`",
+            ),
             (r#"{"version":1,"overrides":[{"match":{},"settings":{}}]}"#, "at overrides[0].match:", "empty"),
             (r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":1}]}"#, "at overrides[0].settings:", "object"),
             (r#"{"version":1,"overrides":[{"match":{"host":"a"},"settings":{"x":1}}]}"#, "at overrides[0].settings.x:", "unknown field"),

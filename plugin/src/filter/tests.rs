@@ -209,6 +209,19 @@ fn a_slow_burn_is_rejected_in_openai_shape() {
 }
 
 #[test]
+fn a_pattern_of_the_operators_own_blocks_and_is_named() {
+    let settings = r#"{"mode":"enforce","policy":{"profile":"paper","weights":{"secrets":0.6},
+        "patterns":[{"id":"operator.code_names","category":"secrets","pattern":"project blue(bird|whale)"}]}}"#;
+    let text = "What is\tPROJECT  bluewhale?";
+    let body = serde_json::json!({"messages": [{"role": "user", "content": text}, {"role": "user", "content": text}]});
+    let (host, outcome, _) = one(settings, post("/v1/chat/completions", &[]), body.to_string().as_bytes());
+    assert_eq!(outcome.passed_bytes, 0);
+    let reply = &host.replies.borrow()[0].body;
+    assert!(reply.contains("operator.code_names") && !reply.contains("blue"), "{reply}");
+    assert_eq!((host.state("floodmark.rule"), host.state("floodmark.score")), ("operator.code_names".to_owned(), "1".to_owned()));
+}
+
+#[test]
 fn anthropic_clients_get_their_own_shape() {
     let (host, ..) = one(ENFORCE, post("/v1/messages", &[]), &slow_burn());
     let body: serde_json::Value = serde_json::from_str(&host.replies.borrow()[0].body).expect("JSON");

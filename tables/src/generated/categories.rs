@@ -23,7 +23,7 @@ pub static CATEGORIES: CategorySet<'static> = CategorySet {
         patterns: &WHOLE_PATTERNS,
     },
     folds: FOLDS,
-    fingerprint: "2fe9f20f0c1523d9",
+    fingerprint: "5a0bfb65f3872a84",
 };
 
 #[rustfmt::skip]

@@ -27,6 +27,7 @@ pub fn page() -> Result<String> {
         writeln!(page, "| `{}` | {} | {} |", category.name, category.weight, rules.collect::<Vec<_>>().join(", "))?;
     }
     page.push_str(RULES);
+    page.push_str(OWN_PATTERNS);
     page.push_str(REST);
     page.push_str("| issue | effect | meaning |\n|---|---|---|\n");
     for issue in IssueKind::ALL {
@@ -68,8 +69,8 @@ Keys of `overrides[].settings` are those of `defaults`.
 
 /// After the table of categories.
 const RULES: &str = "
-A rule's id is `category.rule`, `wire.issue` (see the issues below) or `conversation.resampling`. What a hit of it means can be set, and hits can be
-exempt:
+A rule's id is `category.rule`, `wire.issue` (see the issues below), `conversation.resampling` or that of a pattern of your own, whose group is `operator`
+whatever its category. What a hit of it means can be set, and hits can be exempt:
 
 ```json
 {
@@ -87,6 +88,32 @@ exempt:
 ```
 
 A hit that is exempt counts for nothing. The report lists it with `\"counts_as\": \"exempt\"`, and `floodmark_exempted` counts the request.
+";
+
+const OWN_PATTERNS: &str = "
+## Patterns of your own
+
+A code name that must not reach a model, in a category of its own, and a phrase that counts for a built-in one:
+
+```json
+{
+  \"version\": 1,
+  \"defaults\": {
+    \"policy\": {
+      \"weights\": {\"secrets\": 0.6},
+      \"patterns\": [
+        {\"id\": \"operator.code_names\", \"category\": \"secrets\", \"pattern\": \"project blue(bird|whale)\"},
+        {\"id\": \"operator.old_trick\", \"category\": \"role_confusion\", \"pattern\": \"grandma mode\"}
+      ]
+    }
+  }
+}
+```
+
+A pattern is run only near its literal (`project`, `grandma`), so choose one with a rare word outside its groups. Letters are looked at as they are
+after folding: `project` is found in capitals, in full width, with accents and invisible characters between its letters, and in text that was encoded; it is not found when
+its letters are set apart or its words run together, which the built-in patterns see through. The expressions may be run on 64 KiB of a
+body, all together; when that does not do, the issue `operator_patterns` flags.
 ";
 
 const REST: &str = "
@@ -270,14 +297,18 @@ const UNIMPLEMENTED: HostError = HostError(12);
 
 #[cfg(test)]
 mod tests {
-    use super::{HEAD, RULES};
+    use super::{HEAD, OWN_PATTERNS, RULES};
+    use floodmark_plugin::config::{Rules, parse};
+
+    fn accepted(page: &str) -> Rules {
+        let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+        parse(example.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"))
+    }
 
     #[test]
     fn the_examples_are_accepted() {
-        let rules = [HEAD, RULES].map(|page| {
-            let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-            floodmark_plugin::config::parse(example.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"))
-        });
-        assert_eq!((rules[0].overrides.len(), rules[1].defaults.settings.exemptions.len()), (1, 2));
+        assert_eq!(accepted(HEAD).overrides.len(), 1);
+        assert_eq!(accepted(RULES).defaults.settings.exemptions.len(), 2);
+        assert_eq!(accepted(OWN_PATTERNS).defaults.settings.policy.patterns.len(), 2);
     }
 }

@@ -193,7 +193,9 @@ impl Unicode {
             one(&skeleton.to_lowercase()).filter(char::is_ascii_alphanumeric)
         };
         let own = likeness(letter.encode_utf8(&mut [0; 4]));
-        own.or_else(|| one(folded).and_then(by_hand)).or_else(|| likeness(folded))
+        // Unicode's skeleton of a capital I is l, which no capital is meant for while its small letter looks like i.
+        let sure = own.filter(|latin| !(capital && *latin == 'l'));
+        sure.or_else(|| one(folded).and_then(by_hand)).or_else(|| likeness(folded)).or(own)
     }
 }
 

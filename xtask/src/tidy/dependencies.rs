@@ -6,20 +6,21 @@ use serde_json::Value;
 use super::none;
 use crate::sh;
 
-/// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test.
-const DIRECTION: [(&str, &[&str]); 7] = [
+/// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test <- eval.
+const DIRECTION: [(&str, &[&str]); 8] = [
     ("floodmark-core", &[]),
     ("floodmark-tables", &["floodmark-core"]),
     ("floodmark-plugin", &["floodmark-core", "floodmark-tables"]),
     ("floodmark-demo", &["floodmark-core", "floodmark-tables"]),
     ("floodmark-host", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
+    ("floodmark-eval", &["floodmark-core", "floodmark-tables", "floodmark-plugin", "floodmark-host"]),
     ("xtask", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
     ("floodmark-bindgen", &[]),
 ];
 
 /// Everything else that the crates in gateways and browsers may be built from. A crate here is code that each gateway runs.
 const ALLOWED: [(&str, &[&str]); 4] = [
-    ("floodmark-core", &["libm", "serde", "schemars?"]),
+    ("floodmark-core", &["libm", "regex-lite?", "serde", "schemars?"]),
     ("floodmark-tables", &[]),
     ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json"]),
     ("floodmark-demo", &["serde", "serde_json", "wasm-bindgen"]),

@@ -1,0 +1,134 @@
+//! What is looked for: the built-in patterns and the operator's own, under one numbering.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+#[cfg(feature = "operator-patterns")]
+use crate::operator::{self, OperatorPatterns};
+use crate::policy::{Policy, PolicyError};
+use crate::score::CategorySet;
+#[cfg(feature = "operator-patterns")]
+use crate::text::Folded;
+
+/// A pattern, whoever wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known<'c> {
+    /// Its rule id.
+    pub id: &'c str,
+    /// Number of its category: those of the set first, then those that only the operator's patterns have.
+    pub category: usize,
+    pub category_name: &'c str,
+}
+
+/// All patterns of a policy. The built-in ones have the first numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Catalog<'t> {
+    pub set: &'t CategorySet<'t>,
+    /// Categories that only the operator's patterns have.
+    own_categories: Vec<String>,
+    #[cfg(feature = "operator-patterns")]
+    operator: OperatorPatterns,
+}
+
+impl<'t> Catalog<'t> {
+    /// # Errors
+    /// A pattern of the policy that cannot be used, with its key.
+    #[cfg(feature = "operator-patterns")]
+    pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
+        let fold = |text: &str| String::from(Folded::new(text, &set.folds).as_str());
+        let operator = OperatorPatterns::new(&policy.patterns, fold)?;
+        Ok(Catalog { set, own_categories: operator::new_categories(policy, set)?, operator })
+    }
+
+    /// # Errors
+    /// None: nobody has patterns of their own.
+    #[cfg(not(feature = "operator-patterns"))]
+    pub fn new(_: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
+        Ok(Catalog { set, own_categories: Vec::new() })
+    }
+
+    /// Each category's weight, by its number, after every number of the policy was checked.
+    ///
+    /// # Errors
+    /// The first key whose value is out of its range, or a weight for a category that nobody has.
+    pub fn weights(&self, policy: &Policy) -> Result<Vec<f64>, PolicyError> {
+        let built_in = self.set.categories.iter().map(|category| (category.name, category.weight));
+        // A category of the operator's own has its weight in the policy; that was checked.
+        let own = self.own_categories.iter().map(|name| (name.as_str(), 0.0));
+        policy.weights(&built_in.chain(own).collect::<Vec<_>>())
+    }
+
+    /// How many patterns there are.
+    pub fn patterns(&self) -> usize {
+        self.set.patterns.len() + self.own_patterns()
+    }
+
+    /// The rule ids of all patterns, in the order of their numbers.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        let built_in = self.set.patterns.iter().map(|pattern| pattern.id);
+        built_in.chain((0..self.own_patterns()).filter_map(|number| Some(self.own(number)?.id)))
+    }
+
+    /// What the rule ids of patterns begin with, before the dot.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        let own = self.own(0).and_then(|pattern| pattern.id.split('.').next());
+        self.set.categories.iter().map(|category| category.name).chain(own)
+    }
+
+    /// The pattern of this number.
+    pub fn known(&self, pattern: u16) -> Option<Known<'_>> {
+        let number = usize::from(pattern);
+        let Some(own) = number.checked_sub(self.set.patterns.len()) else {
+            let info = self.set.patterns.get(number)?;
+            let category = usize::from(info.category);
+            return Some(Known { id: info.id, category, category_name: self.set.categories.get(category)?.name });
+        };
+        self.own(own)
+    }
+
+    /// The bit of a pattern's category in a mask of categories.
+    pub fn category_bit(&self, pattern: u16) -> u32 {
+        let category = self.known(pattern).and_then(|known| u32::try_from(known.category).ok());
+        category.and_then(|category| 1u32.checked_shl(category)).unwrap_or(0)
+    }
+
+    #[cfg(not(feature = "operator-patterns"))]
+    fn own_patterns(&self) -> usize {
+        0
+    }
+
+    #[cfg(feature = "operator-patterns")]
+    fn own_patterns(&self) -> usize {
+        self.operator.len()
+    }
+
+    #[cfg(not(feature = "operator-patterns"))]
+    fn own(&self, _: usize) -> Option<Known<'_>> {
+        None
+    }
+
+    #[cfg(feature = "operator-patterns")]
+    fn own(&self, number: usize) -> Option<Known<'_>> {
+        let (id, category_name) = (self.operator.id(number)?, self.operator.category(number)?);
+        let built_in = self.set.categories.iter().map(|category| category.name);
+        let category = built_in.chain(self.own_categories.iter().map(String::as_str)).position(|name| name == category_name)?;
+        Some(Known { id, category, category_name })
+    }
+
+    /// Gives `found(text, pattern, start, end)` the operator's patterns that the folded `texts` hold, each once a text. `false` when more of
+    /// them would have to be looked at than is allowed.
+    #[cfg(feature = "operator-patterns")]
+    pub fn scan_own<'v>(&self, texts: impl Iterator<Item = &'v str>, mut found: impl FnMut(usize, u16, usize, usize)) -> bool {
+        self.operator.scan(texts, |hit| {
+            if let Ok(pattern) = u16::try_from(self.set.patterns.len() + hit.pattern) {
+                found(hit.text, pattern, hit.span.start, hit.span.end);
+            }
+        })
+    }
+
+    /// Without the feature nobody has patterns of their own.
+    #[cfg(not(feature = "operator-patterns"))]
+    pub fn scan_own<'v>(&self, _: impl Iterator<Item = &'v str>, _: impl FnMut(usize, u16, usize, usize)) -> bool {
+        true
+    }
+}

@@ -1,0 +1,32 @@
+//! The command `floodmark-eval`: each subcommand is one line here and one folder of the library.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use floodmark_eval::patterns;
+
+/// Measures Floodmark on data sets.
+#[derive(Parser)]
+#[command(version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Patterns(patterns::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Patterns(args) => args.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("floodmark-eval: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `floodmark-eval patterns`: what the patterns hit in honest traffic and in attacks.
+
+mod measure;
+mod report;
+mod tally;
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use floodmark_core::Policy;
+use floodmark_tables::CATEGORIES;
+use serde_json::{Value, json};
+
+use crate::data::{self, Split};
+use measure::Measure;
+use report::{Head, Origin};
+use tally::Tallies;
+
+/// Judges every record of a data folder and prints what was hit: honest traffic, attacks, and the worst patterns.
+///
+/// The result is Markdown. Shares come with 95 % intervals that take into account that records repeat.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The data folder: README.md, and a folder of *.jsonl.gz for each set.
+    #[arg(long)]
+    data: PathBuf,
+    /// The part of the data to judge.
+    #[arg(long, value_enum, default_value_t = Part::All)]
+    split: Part,
+    /// How conversations are scored: a profile's name as in the plugin's configuration; the plugin's default when left out.
+    #[arg(long, value_parser = with_profile)]
+    profile: Option<Policy>,
+    /// The report's title, for a report that is kept beside later ones.
+    #[arg(long, default_value = "What the patterns hit")]
+    title: String,
+    /// Write here instead of printing.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// A part of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// To choose patterns on.
+    Train,
+    /// To look at while choosing.
+    Dev,
+    /// To measure on.
+    Test,
+    /// Everything.
+    All,
+}
+
+impl Args {
+    /// Measures and writes the report.
+    ///
+    /// # Errors
+    /// When the data cannot be read, which names file and line, or the report cannot be written.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let policy = self.profile.clone().unwrap_or_default();
+        let measure = Measure::new(&policy)?;
+        let mut tallies = Tallies::default();
+        let mut origins = Vec::new();
+        for file in data::files(&self.data)? {
+            let mut records = file.records()?;
+            let mut judged = 0_u32;
+            while let Some(record) = records.next_record()? {
+                if self.split.holds(record.split) {
+                    measure.record(&file, &record, &mut tallies)?;
+                    judged += 1;
+                }
+            }
+            eprintln!("{}/{}: {judged} records", file.set, file.name);
+            origins.push(Origin { file, judged });
+        }
+        let head = Head {
+            title: &self.title,
+            command: self.command()?,
+            profile: profile(&policy)?,
+            tau: policy.conversation.tau,
+            patterns: CATEGORIES.patterns.len(),
+            fingerprint: CATEGORIES.fingerprint,
+        };
+        let text = report::markdown(&head, &origins, &tallies);
+        match &self.out {
+            Some(path) => write(path, &text),
+            None => print(&text),
+        }
+    }
+
+    /// The command that makes this report again.
+    fn command(&self) -> anyhow::Result<String> {
+        let split = clap::ValueEnum::to_possible_value(&self.split).map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let mut command = format!("cargo xtask eval patterns --data {} --split {split}", self.data.display());
+        if let Some(policy) = &self.profile {
+            command += &format!(" --profile {}", profile(policy)?);
+        }
+        if let Some(out) = &self.out {
+            command += &format!(" --out {}", out.display());
+        }
+        Ok(command)
+    }
+}
+
+impl Part {
+    fn holds(self, split: Split) -> bool {
+        match self {
+            Part::Train => split == Split::Train,
+            Part::Dev => split == Split::Dev,
+            Part::Test => split == Split::Test,
+            Part::All => true,
+        }
+    }
+}
+
+/// The policy that has nothing but this profile; which ones there are is said by the type itself.
+fn with_profile(name: &str) -> Result<Policy, serde_json::Error> {
+    serde_json::from_value(json!({ "profile": name }))
+}
+
+fn profile(policy: &Policy) -> anyhow::Result<String> {
+    let policy = serde_json::to_value(policy)?;
+    policy.get("profile").and_then(Value::as_str).map(str::to_owned).context("a policy names its profile")
+}
+
+/// Prints; a reader that went away (`| head`) is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => Ok(outcome?),
+    }
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
