@@ -34,7 +34,7 @@ pub enum LoadError {
 }
 
 /// Compares every import with the host's list.
-pub(super) fn check<T>(wasm: &[u8], functions: &[HostFunction<T>]) -> Result<(), LoadError> {
+pub(super) fn check<T>(wasm: &[u8], functions: &[&HostFunction<T>]) -> Result<(), LoadError> {
     let mut signatures = Vec::new();
     let mut is_module = false;
     for payload in Parser::new(0).parse_all(wasm) {
