@@ -19,6 +19,7 @@ enum Command {
     Demo(cli::demo::Args),
     Inspect(cli::inspect::Args),
     Replay(cli::replay::Args),
+    Serve(cli::serve::Args),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Replay(args) => args.run(),
+        Command::Serve(args) => args.run(),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("floodmark-host: {error:#}");

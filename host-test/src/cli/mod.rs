@@ -6,6 +6,7 @@ pub mod bench;
 pub mod demo;
 pub mod inspect;
 pub mod replay;
+pub mod serve;
 
 /// How a subcommand prints its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

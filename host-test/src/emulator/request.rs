@@ -37,6 +37,13 @@ impl Request {
         Self::of([(":method", method), (":path", path), (":authority", "gateway.test"), (":scheme", "http")].into_iter().collect())
     }
 
+    /// A request of which only the headers are known yet; `last` when nothing follows them.
+    #[must_use]
+    pub fn from_headers(headers: Headers, last: bool) -> Self {
+        let chunks = if last { Vec::new() } else { vec![Vec::new()] };
+        Self { chunks, ..Self::of(headers) }
+    }
+
     /// A JSON body in one piece with its length announced.
     #[must_use]
     pub fn post_json(path: &str, body: impl Into<Vec<u8>>) -> Self {

@@ -1,0 +1,11 @@
+//! `floodmark-host serve` as a user runs it: the command in a process of its own, real sockets on both sides.
+
+mod errors;
+mod passing;
+mod process;
+mod refusing;
+mod stopping;
+mod streaming;
+#[path = "../support/mod.rs"]
+mod support;
+mod wire;
