@@ -20,6 +20,7 @@ enum Command {
     Inspect(cli::inspect::Args),
     Replay(cli::replay::Args),
     Serve(cli::serve::Args),
+    Soak(cli::soak::Args),
 }
 
 fn main() -> ExitCode {
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => args.run(),
         Command::Replay(args) => args.run(),
         Command::Serve(args) => args.run(),
+        Command::Soak(args) => args.run(),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("floodmark-host: {error:#}");

@@ -53,6 +53,12 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Load Envoy for some minutes and watch the plugin's memory
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 20.0)]
+        minutes: f64,
+    },
 }
 
 impl Cli {
@@ -67,6 +73,7 @@ impl Cli {
             Command::Gen { check } => r#gen::run(check),
             Command::Web { serve, port } => web::run(&sh, serve, port),
             Command::Bench { quick } => host::bench(&sh, quick),
+            Command::Soak { minutes } => host::soak(&sh, minutes),
         }
     }
 }
