@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::server::Shared;
+use super::server::{ACCEPT_PAUSE, Shared};
 use crate::emulator::Metric;
 
 const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
@@ -28,7 +28,10 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         tokio::select! {
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => {
-                let Ok((stream, _)) = accepted else { continue };
+                let Ok((stream, _)) = accepted else {
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
                 let shared = Arc::clone(&shared);
                 connections.spawn(async move {
                     let service = service_fn(move |request| page(request, Arc::clone(&shared)));

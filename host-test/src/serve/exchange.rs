@@ -53,7 +53,9 @@ async fn go(stream: &Arc<Stream>, request: Request<Incoming>) -> Result<Response
         }
     };
     let headers = passed.headers.take().unwrap_or_default();
+    // The plugin may have changed both.
     let path = headers.text(":path").and_then(|path| path.parse().ok()).ok_or(Failure::BadRequest("its target is no path"))?;
+    let method: Method = headers.text(":method").and_then(|method| method.parse().ok()).ok_or(Failure::BadRequest("no method"))?;
     let sent = fields::for_upstream(&headers, fields::reads_trailers(&head.headers));
     let (stopped, stop) = oneshot::channel();
     let body = source.into_body(passed, stopped);
@@ -68,11 +70,11 @@ async fn go(stream: &Arc<Stream>, request: Request<Incoming>) -> Result<Response
             }
         }
     };
-    let bodyless = head.method == Method::HEAD;
+    let bodyless = method == Method::HEAD;
     let response = tokio::select! {
         biased;
         stop = silence => return Err(stop),
-        response = shared.upstream.call(head.method, path, sent, body) => response?,
+        response = shared.upstream.call(method, path, sent, body) => response?,
     };
     Answer::begin(Arc::clone(stream), response, bodyless).await
 }

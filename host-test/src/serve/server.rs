@@ -26,7 +26,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Largest head of a request.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Pause after a failed accept: it fails for want of file descriptors, and at once again.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A running server.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! `floodmark-host serve` as a user runs it: the command in a process of its own, real sockets on both sides.
 
+mod documented;
 mod errors;
+mod other_plugins;
 mod passing;
 mod process;
 mod refusing;
