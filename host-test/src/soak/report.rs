@@ -9,8 +9,9 @@ const ROWS: usize = 10;
 /// As much as the largest body: it may find no hole of its size once more, late in a run. A leak of nine bytes a request is more than this in
 /// twenty minutes.
 const MOST_WASM_GROWTH_BYTES: u64 = 1 << 20;
-/// Envoy's own memory moves with its caches and buffers; what is watched for there is a leak that goes on and on.
-const MOST_ANONYMOUS_GROWTH: f64 = 1.25;
+/// Envoy's own memory moves with its caches: with an empty plugin it grew by an eighth in five minutes of this load. What is watched for there
+/// is a leak that goes on and on.
+const MOST_ANONYMOUS_GROWTH: f64 = 1.5;
 /// Counters that must not move, beside their meaning.
 const NEVER: [(&str, &str); 3] = [
     ("wasm.floodmark.vm_reload_success", "the plugin trapped"),
@@ -147,7 +148,7 @@ mod tests {
     #[test]
     fn envoys_own_growth_wrong_answers_and_traps_are_wrong() {
         let mut bad = outcome([1; 4]);
-        bad.samples[3].anonymous_bytes = Some(126);
+        bad.samples[3].anonymous_bytes = Some(151);
         bad.stats.insert("wasm.floodmark.vm_reload_success".to_owned(), 1);
         bad.tallies[0].answers.insert(None, 2);
         let wrong = bad.wrong();
