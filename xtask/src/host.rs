@@ -28,7 +28,8 @@ pub fn bench(sh: &Sh, quick: bool) -> Result<()> {
 
 /// Loads Envoy for some minutes and watches the memory of the plugin.
 pub fn soak(sh: &Sh, minutes: f64) -> Result<()> {
-    let mut command = prepare(sh, "tool", "soak")?;
+    // Built like the tests: what is watched is Envoy, and the rate is one that any build keeps.
+    let mut command = prepare(sh, "dev", "soak")?;
     command.arg("--minutes").arg(minutes.to_string());
     sh.run(&mut command)
 }

@@ -53,7 +53,8 @@ impl Args {
             print("No Envoy given, so its part is left out; `cargo xtask bench` installs one.")?;
         }
         print(&format!("{}", bench::table(&lines)))?;
-        print(&machine())?;
+        let build = if cfg!(debug_assertions) { "debug build: native values mean nothing" } else { "optimised build" };
+        print(&format!("{}; {build}.", machine()))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -33,6 +33,5 @@ fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let load = std::fs::read_to_string("/proc/loadavg").ok();
     let load = load.as_deref().and_then(|text| text.split_whitespace().next()).unwrap_or("unknown");
-    let build = if cfg!(debug_assertions) { "debug build: native values mean nothing" } else { "optimised build" };
-    format!("{cores} cores, {}; load average {load}; {build}.", model.map_or("unknown processor", |(_, name)| name))
+    format!("{cores} cores, {}; load average {load}", model.map_or("unknown processor", |(_, name)| name))
 }

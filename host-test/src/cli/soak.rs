@@ -49,7 +49,7 @@ impl Args {
         let outcome = runtime.block_on(soak::run(&effort))?;
         print(&format!("{}\n\n{}\n\n{}\n", outcome.requests(), outcome.counters(), outcome.memory()))?;
         let asked = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-        print(&format!("floodmark-host {asked}\n{} requests by {} clients; {}", outcome.sent(), effort.clients, machine()))?;
+        print(&format!("floodmark-host {asked}\n{} requests by {} clients; {}.", outcome.sent(), effort.clients, machine()))?;
         let wrong = outcome.wrong();
         for line in &wrong {
             print(&format!("WRONG {line}"))?;
