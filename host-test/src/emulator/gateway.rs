@@ -167,6 +167,12 @@ impl Gateway {
         Ok(self.vm.host().tick_ms > 0 && self.enter("proxy_on_tick", &[ROOT])?.is_some())
     }
 
+    /// Number of streams that have not ended.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.vm.host().streams.len()
+    }
+
     /// Why the plugin is dead, if it is.
     #[must_use]
     pub fn trapped(&self) -> Option<&Trapped> {

@@ -56,11 +56,13 @@ async fn page(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respons
 }
 
 async fn metrics(shared: &Shared) -> String {
-    let (mut memory_bytes, mut plugin) = (Vec::new(), BTreeMap::new());
+    let (mut memory_bytes, mut streams, mut plugin) = (Vec::new(), Vec::new(), BTreeMap::new());
     for vm in shared.vms.iter() {
         // Metrics are common to all VMs; whichever is asked last has the newest.
-        if let Some((bytes, metrics)) = vm.run(|gateway| (gateway.memory_bytes(), gateway.metrics())).await {
+        let asked = vm.run(|gateway| (gateway.memory_bytes(), gateway.open_streams(), gateway.metrics()));
+        if let Some((bytes, open, metrics)) = asked.await {
             memory_bytes.push(bytes);
+            streams.push(open);
             plugin = metrics;
         }
     }
@@ -75,8 +77,10 @@ async fn metrics(shared: &Shared) -> String {
     family("gateway_requests", "counter", &ended);
     family("gateway_requests_active", "gauge", &[(String::new(), shared.active() as u64)]);
     family("gateway_plugin_traps", "counter", &[(String::new(), shared.vms.traps())]);
-    let memory = memory_bytes.iter().enumerate().map(|(at, &bytes)| (format!("{{worker=\"{at}\"}}"), bytes as u64));
-    family("gateway_plugin_memory_bytes", "gauge", &memory.collect::<Vec<_>>());
+    for (name, values) in [("gateway_plugin_memory_bytes", memory_bytes), ("gateway_plugin_streams", streams)] {
+        let values = values.into_iter().enumerate().map(|(at, value)| (format!("{{worker=\"{at}\"}}"), value as u64));
+        family(name, "gauge", &values.collect::<Vec<_>>());
+    }
     text
 }
 

@@ -38,8 +38,14 @@ impl Answer {
         }
         let headers = passed.headers.take().unwrap_or_default();
         let stream = Arc::clone(&answer.stream);
+        // An answer without a body may announce the one that it would have.
+        let bytes = (passed.complete && !passed.body.is_empty()).then_some(passed.body.len());
         let body = if passed.complete && passed.trailers.is_none() { whole(&stream, passed.body) } else { answer.into_body(passed) };
-        Ok(response_of(&stream, &headers, body))
+        let mut response = response_of(&stream, &headers, body);
+        if let Some(bytes) = bytes {
+            fields::correct_length(response.headers_mut(), bytes);
+        }
+        Ok(response)
     }
 
     async fn advance(&mut self) -> Result<Passed, Stop> {

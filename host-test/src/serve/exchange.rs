@@ -56,7 +56,10 @@ async fn go(stream: &Arc<Stream>, request: Request<Incoming>) -> Result<Response
     // The plugin may have changed both.
     let path = headers.text(":path").and_then(|path| path.parse().ok()).ok_or(Failure::BadRequest("its target is no path"))?;
     let method: Method = headers.text(":method").and_then(|method| method.parse().ok()).ok_or(Failure::BadRequest("no method"))?;
-    let sent = fields::for_upstream(&headers, fields::reads_trailers(&head.headers));
+    let mut sent = fields::for_upstream(&headers, fields::reads_trailers(&head.headers));
+    if passed.complete {
+        fields::correct_length(&mut sent, passed.body.len());
+    }
     let (stopped, stop) = oneshot::channel();
     let body = source.into_body(passed, stopped);
     let shared = stream.shared();

@@ -1,6 +1,6 @@
 //! Header fields between HTTP/1.1 and the plugin: pseudo-header fields made and taken apart, fields of one connection left behind.
 
-use hyper::header::{CONNECTION, EXPECT, HOST, HeaderName, HeaderValue, TE, VIA};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE, VIA};
 use hyper::http::{request, response};
 use hyper::{HeaderMap, Method};
 
@@ -74,6 +74,13 @@ pub(super) fn for_upstream(fields: &Headers, reads_trailers: bool) -> HeaderMap 
         map.insert(CONNECTION, HeaderValue::from_static("te"));
     }
     map
+}
+
+/// Mends a length that a plugin left as it was when it changed a body which is there as a whole.
+pub(super) fn correct_length(map: &mut HeaderMap, bytes: usize) {
+    if let Some(length) = map.get_mut(CONTENT_LENGTH) {
+        *length = HeaderValue::from(bytes);
+    }
 }
 
 fn add(fields: &mut Headers, headers: &HeaderMap, left_out: impl Fn(&HeaderName) -> bool) {

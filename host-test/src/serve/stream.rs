@@ -45,18 +45,19 @@ impl Stream {
     }
 
     /// Takes the request into a VM and hands its headers to the plugin; `last` when no body follows.
-    pub(super) async fn enter(&self, headers: Headers, last: bool) -> Result<Look, Stop> {
+    pub(super) async fn enter(self: &Arc<Self>, headers: Headers, last: bool) -> Result<Look, Stop> {
         let permit = self.shared.permit().ok_or(Failure::Busy)?;
         let vm = Arc::clone(self.shared.vms.least_busy().ok_or(Failure::Busy)?);
-        let opened = vm.run(move |gateway| {
-            let id = gateway.open(&Opening::from_headers(headers, last))?;
-            Ok::<_, Trapped>((id, gateway.look(id)?))
-        });
-        let (id, look) = opened.await.and_then(Result::ok).ok_or(Failure::Trapped)?;
         vm.enter();
-        // Nobody else enters the same request.
-        let _ = self.place.set(Place { vm, id, permit });
-        self.settled(look)
+        let (stream, own) = (Arc::clone(self), Arc::clone(&vm));
+        // The job itself notes where the stream is: a client that leaves meanwhile takes with it whoever waits for the job.
+        let opened = vm.run(move |gateway| {
+            let id = gateway.open(&Opening::from_headers(headers, last)).inspect_err(|_| own.leave())?;
+            // Nobody else enters the same request.
+            let _ = stream.place.set(Place { vm: own, id, permit });
+            gateway.look(id)
+        });
+        self.settled(opened.await.and_then(Result::ok).ok_or(Failure::Trapped)?)
     }
 
     /// Goes one step in the VM and sees what may pass then.

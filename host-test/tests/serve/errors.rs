@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
+use floodmark_host::bench::body::{Kind, chat};
 use floodmark_host::client::{Answer, Call};
 use floodmark_host::upstream::Upstream;
 
@@ -75,6 +76,27 @@ async fn one_request_too_many_is_503() {
     assert_failed(&second, 503, "too_many_requests_at_once");
     first.write_all(BENIGN.as_bytes()).unwrap();
     assert!(read_until(&mut first, "\r\n\r\n").starts_with("HTTP/1.1 200 OK"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_leave_at_once_leave_nothing_behind() {
+    const CLIENTS: usize = 50;
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = serve_with(upstream.address(), &["--workers", "1"]);
+    // The one VM has work for a while, so that the others leave while they still wait to enter it.
+    let busy = Call::post(CHAT, chat(Kind::Attack, 1_000_000));
+    let busy = tokio::spawn(busy.send(gateway.address));
+    for at in 0..CLIENTS {
+        let request = if at % 2 == 0 { "GET / HTTP/1.1" } else { "POST / HTTP/1.1\r\ncontent-length: 9" };
+        drop(client(gateway.address, &format!("{request}\r\nhost: x\r\nx-request-id: left\r\n\r\n")));
+    }
+    assert_eq!(busy.await.unwrap().unwrap().status, 403);
+    // One that left before its request was read has no line.
+    gateway.lines(CLIENTS / 2, |line| line["request_id"] == "left");
+    while gateway.metric("gateway_requests_active").await > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(gateway.metric("gateway_plugin_streams{worker=\"0\"}").await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -35,14 +35,24 @@ async fn send(functions: &str) -> (anyhow::Result<Answer>, Upstream, Serve) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_path_and_a_changed_answer_are_honoured() {
     let path = on("request_headers", "(i32.const 0) (i32.const 0) (i32.const 5) (i32.const 5) (i32.const 10) (call $replace)");
-    // Holds the answer's headers until its body is there, then puts another in its place.
-    let headers = on("response_headers", "(i32.const 2) (i32.const 32) (i32.const 14) (call $remove) (drop) (i32.const 1)");
-    let set = "(if (local.get 2) (then (drop (call $set (i32.const 1) (i32.const 0) (local.get 1) (i32.const 64) (i32.const 4)))))";
-    let body = on("response_body", &format!("{set} (i32.eqz (local.get 2))"));
-    let (answer, upstream, _gateway) = send(&[path, headers, body].concat()).await;
-    let answer = answer.unwrap();
-    assert_eq!((answer.status, answer.text().as_str()), (200, "BODY"));
-    assert_eq!(upstream.journal().received("it")[0].path, "/other?x=1");
+    // Holds the answer's headers until its body is there, then puts another in its place; once with the old length left as it is.
+    for length in ["(i32.const 2) (i32.const 32) (i32.const 14) (call $remove) (drop)", ""] {
+        let headers = on("response_headers", &format!("{length} (i32.const 1)"));
+        let set = "(if (local.get 2) (then (drop (call $set (i32.const 1) (i32.const 0) (local.get 1) (i32.const 64) (i32.const 4)))))";
+        let body = on("response_body", &format!("{set} (i32.eqz (local.get 2))"));
+        let (answer, upstream, _gateway) = send(&[path.clone(), headers, body].concat()).await;
+        let answer = answer.unwrap();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "BODY"));
+        assert_eq!(upstream.journal().received("it")[0].path, "/other?x=1");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_request_has_the_length_that_it_has() {
+    let set = "(if (local.get 2) (then (drop (call $set (i32.const 0) (i32.const 0) (local.get 1) (i32.const 64) (i32.const 4)))))";
+    let (answer, upstream, _gateway) = send(&on("request_body", &format!("{set} (i32.eqz (local.get 2))"))).await;
+    assert_eq!(answer.unwrap().status, 200);
+    assert_eq!(upstream.journal().received("it")[0].body, b"BODY");
 }
 
 #[tokio::test(flavor = "multi_thread")]
