@@ -220,10 +220,13 @@ fn memory_stays_in_its_budget_with_a_thousand_open_streams_and_is_given_back() {
 
 #[test]
 fn work_is_counted_and_the_same_every_time() {
-    let mut gateway = gateway(ENFORCE, Options::default());
     let request = Request::post_json(OPENAI, slow_burn()).header("x-request-id", "1");
-    send(&mut gateway, &request);
-    let (first, second) = (send(&mut gateway, &request).fuel, send(&mut gateway, &request).fuel);
-    assert_eq!(first, second);
-    assert!(first > 0);
+    // From one request to the next the heap is another, so it is whole runs that are alike.
+    let run = || {
+        let mut gateway = gateway(ENFORCE, Options::default());
+        [(); 4].map(|()| send(&mut gateway, &request).fuel)
+    };
+    let first = run();
+    assert_eq!(first, run());
+    assert!(first.iter().all(|&fuel| fuel > 0));
 }
