@@ -1,4 +1,4 @@
-//! Native host for Floodmark: a stateful proxy-wasm emulator, replay and inspection, real Envoy, client and upstream for tests, demo and bench.
+//! Native host for Floodmark: a stateful proxy-wasm emulator, replay and inspection, a small gateway, real Envoy, client and upstream for tests, demo, bench and soak.
 #![forbid(unsafe_code)]
 
 pub mod bench;
@@ -10,4 +10,6 @@ pub mod envoy;
 pub mod inspect;
 pub mod replay;
 pub mod runtime;
+pub mod serve;
+pub mod soak;
 pub mod upstream;

@@ -19,6 +19,8 @@ enum Command {
     Demo(cli::demo::Args),
     Inspect(cli::inspect::Args),
     Replay(cli::replay::Args),
+    Serve(cli::serve::Args),
+    Soak(cli::soak::Args),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Replay(args) => args.run(),
+        Command::Serve(args) => args.run(),
+        Command::Soak(args) => args.run(),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("floodmark-host: {error:#}");

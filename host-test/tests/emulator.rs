@@ -4,11 +4,15 @@
 mod bodies;
 #[path = "emulator/calls.rs"]
 mod calls;
+#[path = "emulator/lacks.rs"]
+mod lacks;
 #[path = "emulator/maps.rs"]
 mod maps;
 #[path = "emulator/replies.rs"]
 mod replies;
 #[path = "emulator/start.rs"]
 mod start;
+#[path = "emulator/vms.rs"]
+mod vms;
 #[path = "emulator/wat_plugin.rs"]
 mod wat_plugin;

@@ -4,8 +4,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use floodmark_host::emulator::{Gateway, Options, Request, UpstreamReply};
 use floodmark_host::inspect::{Item, Module, inspect};
-use support::plugin;
+use support::{plugin, trapping_plugin};
 
 /// Host functions of proxy-wasm 0.2.1 that Envoy 1.40 offers. The SDK imports most of them whether they are used or not.
 const IMPORTS: [&str; 39] = [
@@ -134,6 +135,20 @@ fn it_needs_only_the_baseline_features() {
     assert!(used.is_subset(&set(FEATURES)), "used: {used:?}");
     let declared: BTreeSet<_> = module.target_features.unwrap_or_default().into_iter().collect();
     assert!(declared.is_subset(&FEATURES.map(|name| format!("+{name}")).into()), "declared: {declared:?}");
+}
+
+#[test]
+fn it_cannot_be_made_to_trap_as_the_test_build_can() {
+    for callback in ["headers", "body"] {
+        let request = Request::post_json("/", "{}").header("x-floodmark-test-trap", callback);
+        let run = |wasm: &[u8]| {
+            let mut gateway = Gateway::start(wasm, r#"{"version":1}"#, Options::default()).unwrap();
+            gateway.exchange(&request, &UpstreamReply::ok())
+        };
+        let trapped = run(&trapping_plugin()).unwrap_err();
+        assert_eq!(trapped.callback, format!("proxy_on_request_{callback}"));
+        assert_eq!(run(&plugin()).unwrap().reply().map(|reply| reply.status), Some(200), "this is the test-only build");
+    }
 }
 
 #[test]

@@ -107,7 +107,11 @@ impl RootContext for Root {
 
     fn create_http_context(&self, _context: u32) -> Option<Box<dyn HttpContext>> {
         let shared = self.shared.as_ref()?;
-        Some(Box::new(Stream { filter: Filter::new(Rc::clone(shared)) }))
+        Some(Box::new(Stream {
+            filter: Filter::new(Rc::clone(shared)),
+            #[cfg(feature = "trap-for-tests")]
+            trap: crate::trap::Trap::default(),
+        }))
     }
 
     fn get_type(&self) -> Option<types::ContextType> {
@@ -118,16 +122,25 @@ impl RootContext for Root {
 /// One request.
 struct Stream {
     filter: Filter,
+    #[cfg(feature = "trap-for-tests")]
+    trap: crate::trap::Trap,
 }
 
 impl Context for Stream {}
 
 impl HttpContext for Stream {
     fn on_http_request_headers(&mut self, _count: usize, end_of_stream: bool) -> types::Action {
+        #[cfg(feature = "trap-for-tests")]
+        {
+            self.trap = crate::trap::Trap::asked(&Gateway);
+            self.trap.spring("headers");
+        }
         self.filter.request_headers(&Gateway, end_of_stream).into()
     }
 
     fn on_http_request_body(&mut self, size: usize, end_of_stream: bool) -> types::Action {
+        #[cfg(feature = "trap-for-tests")]
+        self.trap.spring("body");
         self.filter.request_body(&Gateway, size, end_of_stream).into()
     }
 

@@ -17,6 +17,8 @@ pub mod metrics;
 pub mod path;
 pub mod reply;
 pub mod request;
+#[cfg(all(target_arch = "wasm32", feature = "trap-for-tests"))]
+mod trap;
 
 /// Version, git hash of the build and fingerprint of the tables, as logged at VM start.
 pub fn banner() -> String {

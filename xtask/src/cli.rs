@@ -59,6 +59,12 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Load Envoy for some minutes and watch the plugin's memory
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 20.0)]
+        minutes: f64,
+    },
 }
 
 impl Cli {
@@ -74,6 +80,7 @@ impl Cli {
             Command::Web { serve, port } => web::run(&sh, serve, port),
             Command::Eval { arguments } => eval::run(&sh, &arguments),
             Command::Bench { quick } => host::bench(&sh, quick),
+            Command::Soak { minutes } => host::soak(&sh, minutes),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask demo` and `cargo xtask bench`: set up what they need, then hand over to the command line of host-test.
+//! `cargo xtask demo`, `bench` and `soak`: set up what they need, then hand over to the command line of host-test.
 use std::process::Command;
 
 use anyhow::Result;
@@ -23,6 +23,14 @@ pub fn bench(sh: &Sh, quick: bool) -> Result<()> {
     if quick {
         command.arg("--quick");
     }
+    sh.run(&mut command)
+}
+
+/// Loads Envoy for some minutes and watches the memory of the plugin.
+pub fn soak(sh: &Sh, minutes: f64) -> Result<()> {
+    // Built like the tests: what is watched is Envoy, and the rate is one that any build keeps.
+    let mut command = prepare(sh, "dev", "soak")?;
+    command.arg("--minutes").arg(minutes.to_string());
     sh.run(&mut command)
 }
 

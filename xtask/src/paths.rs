@@ -19,6 +19,11 @@ pub fn plugin_wasm() -> PathBuf {
     target("wasm/floodmark.wasm")
 }
 
+/// The plugin with a way to make it trap, for tests only.
+pub fn trapping_wasm() -> PathBuf {
+    target("wasm/floodmark-trap-for-tests.wasm")
+}
+
 /// `path` as seen from the root when it lies below it, for short messages.
 pub fn short(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()

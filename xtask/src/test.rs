@@ -132,10 +132,12 @@ fn set_up(sh: &Sh) -> Result<String> {
 
 fn rust_tests(sh: &Sh) -> Result<String> {
     wasm::build(sh)?;
+    wasm::build_trapping(sh)?;
     let mut cargo = sh::cargo();
     // The bindgen tool has no tests and would be built here a second time, a minute for nothing.
     cargo.args(["test", "--workspace", "--exclude", "floodmark-bindgen", "--locked", "--no-fail-fast"]);
-    cargo.env("FLOODMARK_WASM", paths::plugin_wasm()).env("FLOODMARK_ENVOY", envoy::find(sh)?.path);
+    cargo.env("FLOODMARK_WASM", paths::plugin_wasm()).env("FLOODMARK_TRAP_WASM", paths::trapping_wasm());
+    cargo.env("FLOODMARK_ENVOY", envoy::find(sh)?.path);
     sh.run(&mut cargo)?;
     let Sh::Log(log) = sh else { return Ok(String::new()) };
     let (passed, ignored) = count(&String::from_utf8_lossy(&std::fs::read(log)?));

@@ -1,7 +1,7 @@
 //! The decoded view: text that was written in an encoding which models read and people do not.
 //!
 //! Two kinds. Escapes (HTML entities, percent, `\u` and its kin) may stand for single letters anywhere, so the whole text is read with all of them
-//! replaced. Encoded spans (base64, hex, Unicode tags, variation selectors) stand for a text of their own; of those the number and the size are
+//! replaced, and once more with HTML tags taken out. Encoded spans (base64, hex, Unicode tags, variation selectors) stand for a text of their own; of those the number and the size are
 //! bounded, and one that does not decode to printable text is nothing.
 
 mod escapes;
@@ -48,8 +48,11 @@ impl Decoded {
 /// Decodes what `original` holds. Returns whether that was all: `false` when there are more than [`crate::limits::MAX_ENCODED_SPANS`] encoded
 /// spans, or more text in them than [`crate::limits::MAX_DECODED_BYTES`]. Linear.
 pub fn decode(original: &str, mut found: impl FnMut(Decoded)) -> bool {
-    if let Some((text, offsets)) = escapes::unescape(original) {
-        found(Decoded { text, origin: Origin::Escapes(offsets) });
+    // Tags may be what a pattern asks for, so the text is also read with them.
+    for tags in [false, true] {
+        if let Some((text, offsets)) = escapes::unescape(original, tags) {
+            found(Decoded { text, origin: Origin::Escapes(offsets) });
+        }
     }
     spans::find(original, &mut |(from, to), text| found(Decoded { text, origin: Origin::Span(from, to) }))
 }

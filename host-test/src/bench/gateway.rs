@@ -115,7 +115,7 @@ async fn starts(options: &Options, configs: &[Config], rounds: usize) -> anyhow:
             let started = Instant::now();
             let envoy = Envoy::start(options, config).await?;
             times[at].push(started.elapsed().as_secs_f64() * 1e3);
-            memory[at].extend(anonymous_memory_mib(envoy.id()));
+            memory[at].extend(envoy.anonymous_bytes().map(|bytes| bytes as f64 / 1_048_576.0));
         }
     }
     let (bare_time, bare_memory) = (median(&mut times[0]), median(&mut memory[0]));
@@ -129,12 +129,4 @@ async fn starts(options: &Options, configs: &[Config], rounds: usize) -> anyhow:
         }
     }
     Ok(lines)
-}
-
-/// Anonymous resident memory of a process; `None` where the system does not tell.
-fn anonymous_memory_mib(process: u32) -> Option<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
-    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib / 1024.0)
 }

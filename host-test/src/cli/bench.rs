@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::print;
+use super::{machine, print};
 use crate::bench::{self, Effort, Samples};
 use crate::envoy::{self, BINARY_VARIABLE};
 
@@ -53,18 +53,8 @@ impl Args {
             print("No Envoy given, so its part is left out; `cargo xtask bench` installs one.")?;
         }
         print(&format!("{}", bench::table(&lines)))?;
-        print(&machine())?;
+        let build = if cfg!(debug_assertions) { "debug build: native values mean nothing" } else { "optimised build" };
+        print(&format!("{}; {build}.", machine()))?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// What the values were measured on.
-fn machine() -> String {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok();
-    let model = cpu.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")));
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let load = std::fs::read_to_string("/proc/loadavg").ok();
-    let load = load.as_deref().and_then(|text| text.split_whitespace().next()).unwrap_or("unknown");
-    let build = if cfg!(debug_assertions) { "debug build: native values mean nothing" } else { "optimised build" };
-    format!("{cores} cores, {}; load average {load}; {build}.", model.map_or("unknown processor", |(_, name)| name))
 }

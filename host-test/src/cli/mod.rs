@@ -6,6 +6,8 @@ pub mod bench;
 pub mod demo;
 pub mod inspect;
 pub mod replay;
+pub mod serve;
+pub mod soak;
 
 /// How a subcommand prints its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -22,4 +24,14 @@ fn print(text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome,
     }
+}
+
+/// What the values were measured on.
+fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok();
+    let model = cpu.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")));
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = std::fs::read_to_string("/proc/loadavg").ok();
+    let load = load.as_deref().and_then(|text| text.split_whitespace().next()).unwrap_or("unknown");
+    format!("{cores} cores, {}; load average {load}", model.map_or("unknown processor", |(_, name)| name))
 }

@@ -8,6 +8,7 @@ pub(super) enum Status {
     BadArgument = 2,
     ParseFailure = 4,
     InvalidMemoryAccess = 6,
+    CasMismatch = 8,
     Unimplemented = 12,
 }
 

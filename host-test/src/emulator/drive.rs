@@ -4,11 +4,28 @@ use super::abi::Action;
 use super::exchange::{Callback, Exchange};
 use super::gateway::{Gateway, StreamId, Trapped};
 use super::headers::Headers;
+use super::options::Capability;
 use super::request::{Request, UpstreamReply};
-use super::stream::{Side, Stream};
+use super::stream::{Passed, Side, Stream};
 
 const HEADERS_PAUSED: &str = "the plugin paused in a headers callback: Envoy then stops the body too, and nothing will wake the stream";
+const LOST: &str = "the stream ended with the VM that it ran in";
 const TRAILERS_PAUSED: &str = "the plugin paused at the trailers, and nothing will wake the stream";
+
+/// What a stream looks like to whoever carries its bytes: all that may be passed on since the last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// On its way to the upstream.
+    pub request: Passed,
+    /// On its way to the client; while the upstream has not answered, a reply in its place.
+    pub response: Passed,
+    /// Whether the response stands in the upstream's place.
+    pub local: bool,
+    /// Why the stream is broken, if it is.
+    pub reset: Option<&'static str>,
+    /// Why nothing more can come of it, if so.
+    pub stuck: Option<&'static str>,
+}
 
 /// What a callback left for the caller to do.
 enum After {
@@ -40,47 +57,81 @@ impl Gateway {
     /// Hands one chunk of the request body to the plugin; `last` when neither body nor trailers follow.
     ///
     /// # Errors
-    /// When the plugin traps.
+    /// When the plugin traps, now or earlier.
     pub fn send_chunk(&mut self, id: StreamId, chunk: &[u8], last: bool) -> Result<(), Trapped> {
-        self.body(id.0, Side::Request, chunk, last)
+        self.body(self.known(id)?, Side::Request, chunk, last)
     }
 
     /// Ends the request in trailers.
     ///
     /// # Errors
-    /// When the plugin traps.
+    /// When the plugin traps, now or earlier.
     pub fn send_trailers(&mut self, id: StreamId, trailers: &Headers) -> Result<(), Trapped> {
-        self.trailers(id.0, Side::Request, trailers)
+        self.trailers(self.known(id)?, Side::Request, trailers)
     }
 
     /// Lets the upstream answer, if it has the whole request and no local reply was sent.
     ///
     /// # Errors
-    /// When the plugin traps.
+    /// When the plugin traps, now or earlier.
     pub fn respond(&mut self, id: StreamId, reply: &UpstreamReply) -> Result<(), Trapped> {
-        let id = id.0;
-        let stream = self.stream(id);
-        if !stream.request.passed.complete || stream.local_reply.is_some() {
+        let stream = self.stream(self.known(id)?);
+        if !stream.request.passed.complete || stream.request.falls_short() || stream.local_reply.is_some() {
             return Ok(());
         }
-        let end = reply.chunks.is_empty() && reply.trailers.is_none();
-        self.headers(id, Side::Response, reply.headers.clone(), end)?;
+        self.respond_headers(id, reply.headers.clone(), reply.chunks.is_empty() && reply.trailers.is_none())?;
         for (index, chunk) in reply.chunks.iter().enumerate() {
             let last = index + 1 == reply.chunks.len() && reply.trailers.is_none();
-            self.body(id, Side::Response, chunk, last)?;
+            self.respond_chunk(id, chunk, last)?;
         }
-        if let Some(trailers) = &reply.trailers {
-            self.trailers(id, Side::Response, trailers)?;
-        }
-        Ok(())
+        reply.trailers.as_ref().map_or(Ok(()), |trailers| self.respond_trailers(id, trailers))
+    }
+
+    /// Hands the headers of the upstream's answer to the plugin; `:status` first.
+    ///
+    /// # Errors
+    /// When the plugin traps, now or earlier.
+    pub fn respond_headers(&mut self, id: StreamId, headers: Headers, last: bool) -> Result<(), Trapped> {
+        self.headers(self.known(id)?, Side::Response, headers, last)
+    }
+
+    /// Hands one chunk of the upstream's answer to the plugin.
+    ///
+    /// # Errors
+    /// When the plugin traps, now or earlier.
+    pub fn respond_chunk(&mut self, id: StreamId, chunk: &[u8], last: bool) -> Result<(), Trapped> {
+        self.body(self.known(id)?, Side::Response, chunk, last)
+    }
+
+    /// Ends the upstream's answer in trailers.
+    ///
+    /// # Errors
+    /// When the plugin traps, now or earlier.
+    pub fn respond_trailers(&mut self, id: StreamId, trailers: &Headers) -> Result<(), Trapped> {
+        self.trailers(self.known(id)?, Side::Response, trailers)
+    }
+
+    /// Takes what may be passed on by now.
+    ///
+    /// # Errors
+    /// When the plugin has trapped.
+    pub fn look(&mut self, id: StreamId) -> Result<Look, Trapped> {
+        let stream = self.stream(self.known(id)?);
+        Ok(Look {
+            request: stream.request.take(),
+            response: stream.response.take(),
+            local: stream.local_reply.is_some(),
+            reset: stream.reset,
+            stuck: stream.request.stuck.or(stream.response.stuck),
+        })
     }
 
     /// Ends the stream, as the client's leaving would, and tells what happened.
     ///
     /// # Errors
-    /// When the plugin traps.
+    /// When the plugin traps, now or earlier.
     pub fn finish(&mut self, id: StreamId) -> Result<Exchange, Trapped> {
-        let id = id.0;
+        let id = self.known(id)?;
         self.stream(id).logging = true;
         self.enter("proxy_on_log", &[id])?;
         self.stream(id).logging = false;
@@ -92,6 +143,15 @@ impl Gateway {
         self.enter("proxy_on_done", &[id])?;
         self.enter("proxy_on_delete", &[id])?;
         Ok(Exchange::of(self.vm.host_mut().streams.remove(&id).unwrap_or_default()))
+    }
+
+    /// The number of a stream that is still there.
+    fn known(&self, id: StreamId) -> Result<u32, Trapped> {
+        if let Some(trapped) = &self.dead {
+            return Err(trapped.clone());
+        }
+        let lost = || Trapped { callback: "an earlier callback".to_owned(), cause: LOST.to_owned() };
+        self.vm.host().streams.contains_key(&id.0).then_some(id.0).ok_or_else(lost)
     }
 
     pub(super) fn stream(&mut self, id: u32) -> &mut Stream {
@@ -158,9 +218,11 @@ impl Gateway {
         if self.stream(id).over(side) {
             return Ok(());
         }
-        let half = self.stream(id).half(side);
-        half.trailers = Some(trailers.clone());
-        half.trailers_visible = true;
+        self.stream(id).half(side).trailers = Some(trailers.clone());
+        if self.vm.host().require(Capability::Trailers).is_err() {
+            return self.body(id, side, &[], true);
+        }
+        self.stream(id).half(side).trailers_visible = true;
         let callback = match side {
             Side::Request => "proxy_on_request_trailers",
             Side::Response => "proxy_on_response_trailers",
@@ -190,8 +252,9 @@ impl Gateway {
                 return Err(self.die(name, format!("it answered {other}, which is neither Continue (0) nor Pause (1)")));
             }
         };
+        let keep = self.vm.host().options.keep_callbacks;
         let stream = self.stream(id);
-        if answer.is_some() {
+        if answer.is_some() && keep {
             stream.callbacks.push(Callback { name, size, end_of_stream, action });
         }
         let wishes = std::mem::take(&mut stream.wishes);

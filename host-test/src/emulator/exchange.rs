@@ -6,6 +6,8 @@ use super::abi::Action;
 use super::headers::Headers;
 use super::stream::{Half, LocalReply, Stream};
 
+const SHORT: &str = "the body is shorter than its content-length, and whoever reads it waits for the rest";
+
 /// One stream from its first header to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
@@ -30,7 +32,7 @@ pub struct Exchange {
 pub struct SeenRequest {
     /// Header fields.
     pub headers: Headers,
-    /// Body bytes.
+    /// Body bytes, as an HTTP/1.1 server reads them: no more than `content-length` says.
     pub body: Vec<u8>,
     /// Trailers.
     pub trailers: Option<Headers>,
@@ -103,15 +105,19 @@ impl Exchange {
 
     pub(super) fn of(stream: Stream) -> Self {
         let Stream { request, response, filter_state, local_reply, replies_ordered, upstream_reset, reset, callbacks, fuel, .. } = stream;
+        let no_body = request.passed.headers.as_ref().and_then(|headers| headers.text(":method")) == Some("HEAD")
+            || response.passed.headers.as_ref().and_then(|headers| headers.text(":status")) == Some("304");
         let client = match reset {
             Some(details) => Client::Reset(details),
+            None if response.falls_short() && !no_body => Client::Hangs(SHORT),
             None if response.passed.complete => Client::Reply(seen_reply(&response, local_reply.is_some())),
             None => Client::Hangs(reason(&request, &response)),
         };
-        let complete = request.passed.complete;
+        let complete = request.passed.complete && !request.falls_short();
+        let readable_bytes = request.readable_bytes();
         let upstream = request.passed.headers.map(|headers| SeenRequest {
             headers,
-            body: request.passed.body,
+            body: request.passed.body.into_iter().take(readable_bytes).collect(),
             trailers: request.passed.trailers,
             complete,
             // Whoever waits in vain gives up in the end, and the gateway then drops the upstream too.
@@ -125,7 +131,7 @@ fn seen_reply(response: &Half, local: bool) -> SeenReply {
     let headers = response.passed.headers.clone().unwrap_or_default();
     SeenReply {
         status: headers.text(":status").and_then(|status| status.parse().ok()).unwrap_or(0),
-        body: response.passed.body.clone(),
+        body: response.passed.body.iter().copied().take(response.readable_bytes()).collect(),
         trailers: response.passed.trailers.clone(),
         headers,
         local,
@@ -136,6 +142,7 @@ fn reason(request: &Half, response: &Half) -> &'static str {
     request
         .stuck
         .or(response.stuck)
+        .or(request.falls_short().then_some(SHORT))
         .or((!request.passed.complete).then_some("the plugin holds the request, and nothing will wake it"))
         .unwrap_or("the plugin holds the response, and nothing will wake it")
 }

@@ -1,12 +1,14 @@
 //! A gateway with one plugin loaded: starting it, and asking what it logged and counted.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::exchange::Exchange;
 use super::host::{Host, LogLine};
 use super::hostcalls::FUNCTIONS;
 use super::metrics::Metric;
-use super::options::Options;
+use super::options::{Capability, Lack, Options};
+use super::process::Process;
 use super::request::{Request, UpstreamReply};
 use crate::runtime::{LoadError, Trap, Vm};
 
@@ -21,6 +23,8 @@ pub struct Gateway {
     pub(super) vm: Vm<Host>,
     pub(super) dead: Option<Trapped>,
     pub(super) next_stream: u32,
+    /// The module, to start it anew.
+    wasm: Arc<[u8]>,
 }
 
 /// An open stream.
@@ -64,14 +68,41 @@ pub enum StartError {
 }
 
 impl Gateway {
-    /// Loads a plugin and configures it, in Envoy's order.
+    /// Loads a plugin and configures it, in Envoy's order, in a process of its own.
     ///
     /// # Errors
     /// [`StartError`] says which step failed and what the plugin logged about it.
     pub fn start(wasm: &[u8], config: &str, options: Options) -> Result<Self, StartError> {
-        let engine = options.engine;
-        let vm = Vm::load(engine, wasm, FUNCTIONS, Host::new(options, config, ROOT))?;
-        let mut gateway = Self { vm, dead: None, next_stream: ROOT + 1 };
+        Self::start_in(&Process::default(), wasm, config, options)
+    }
+
+    /// Like [`Gateway::start`], as one more VM of a process: gateways have one VM for each worker thread.
+    ///
+    /// # Errors
+    /// Those of [`Gateway::start`].
+    pub fn start_in(process: &Process, wasm: &[u8], config: &str, options: Options) -> Result<Self, StartError> {
+        Self::load(wasm.into(), Host::new(process.clone(), options, config.as_bytes(), ROOT))
+    }
+
+    /// Starts the plugin anew after it trapped, as Envoy does under FAIL_RELOAD. What the process shares stays; open streams are lost.
+    ///
+    /// # Errors
+    /// Those of [`Gateway::start`]; the gateway then stays as dead as it was.
+    pub fn reload(&mut self) -> Result<(), StartError> {
+        let host = self.vm.host();
+        let host = Host::new(host.process.clone(), host.options.clone(), &host.config, ROOT);
+        // Numbers of lost streams are not given out again.
+        *self = Self { next_stream: self.next_stream, ..Self::load(Arc::clone(&self.wasm), host)? };
+        Ok(())
+    }
+
+    fn load(wasm: Arc<[u8]>, host: Host) -> Result<Self, StartError> {
+        let missing = |capability: &Capability| host.options.without.get(capability) == Some(&Lack::NoImport);
+        let left_out: Vec<&str> = host.options.without.keys().filter(|one| missing(one)).flat_map(|one| one.functions()).copied().collect();
+        let functions: Vec<_> = FUNCTIONS.iter().filter(|function| !left_out.contains(&function.name)).collect();
+        let config_len = u32::try_from(host.config.len()).unwrap_or(u32::MAX);
+        let vm = Vm::load(host.options.engine, &wasm, &functions, host)?;
+        let mut gateway = Self { vm, dead: None, next_stream: ROOT + 1, wasm };
         if !ABI_MARKS.iter().any(|mark| gateway.vm.exports(mark)) {
             return Err(StartError::OtherAbi);
         }
@@ -87,9 +118,8 @@ impl Gateway {
         if gateway.enter("proxy_on_vm_start", &[ROOT, 0])? == Some(0) {
             return Err(StartError::VmRefused { logs: gateway.take_logs() });
         }
-        let len = u32::try_from(config.len()).unwrap_or(u32::MAX);
         gateway.vm.host_mut().config_readable = true;
-        let accepted = gateway.enter("proxy_on_configure", &[ROOT, len])?;
+        let accepted = gateway.enter("proxy_on_configure", &[ROOT, config_len])?;
         gateway.vm.host_mut().config_readable = false;
         if accepted == Some(0) {
             return Err(StartError::ConfigRefused { logs: gateway.take_logs() });
@@ -114,19 +144,39 @@ impl Gateway {
         self.finish(id)
     }
 
-    /// All metrics that the plugin defined, by name.
+    /// All metrics that plugins defined in this process, by name.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<String, Metric> {
-        self.vm.host().metrics.by_name().map(|(name, metric)| (name.to_owned(), metric.clone())).collect()
+        self.vm.host().process.metrics(|values| values.iter().map(|((name, _), metric)| (name.clone(), metric.clone())).collect())
     }
 
     /// Where a counter or gauge stands; `None` when the plugin defined none of that name.
     #[must_use]
     pub fn metric(&self, name: &str) -> Option<u64> {
-        self.vm.host().metrics.by_name().find(|(key, _)| *key == name).and_then(|(_, metric)| match metric {
+        self.metrics().get(name).and_then(|metric| match metric {
             Metric::Counter(value) | Metric::Gauge(value) => Some(*value),
             Metric::Histogram(_) => None,
         })
+    }
+
+    /// Calls the plugin as a timer would, if it asked for that; whether it did.
+    ///
+    /// # Errors
+    /// When the plugin traps.
+    pub fn tick(&mut self) -> Result<bool, Trapped> {
+        Ok(self.vm.host().tick_ms > 0 && self.enter("proxy_on_tick", &[ROOT])?.is_some())
+    }
+
+    /// Number of streams that have not ended.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.vm.host().streams.len()
+    }
+
+    /// Why the plugin is dead, if it is.
+    #[must_use]
+    pub fn trapped(&self) -> Option<&Trapped> {
+        self.dead.as_ref()
     }
 
     /// Everything logged since the start or the last [`Gateway::take_logs`].

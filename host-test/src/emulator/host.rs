@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::abi::{LogLevel, Status};
 use super::metrics::Metrics;
 use super::options::{Capability, Options};
+use super::process::Process;
 use super::stream::Stream;
 
 /// One line that the plugin logged.
@@ -25,6 +26,9 @@ pub(super) struct Host {
     pub(super) config_readable: bool,
     pub(super) logs: Vec<LogLine>,
     pub(super) metrics: Metrics,
+    pub(super) process: Process,
+    /// Time between two ticks in milliseconds; 0 for none.
+    pub(super) tick_ms: u32,
     pub(super) streams: BTreeMap<u32, Stream>,
     pub(super) root: u32,
     /// The context whose callback is running.
@@ -34,13 +38,15 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(options: Options, config: &str, root: u32) -> Self {
+    pub(super) fn new(process: Process, options: Options, config: &[u8], root: u32) -> Self {
         Self {
             options,
-            config: config.as_bytes().to_vec(),
+            config: config.to_vec(),
             config_readable: false,
             logs: Vec::new(),
             metrics: Metrics::default(),
+            process,
+            tick_ms: 0,
             streams: BTreeMap::new(),
             root,
             current: root,
@@ -55,6 +61,6 @@ impl Host {
     }
 
     pub(super) fn require(&self, capability: Capability) -> Result<(), Status> {
-        if self.options.without.contains(&capability) { Err(Status::Unimplemented) } else { Ok(()) }
+        if self.options.without.contains_key(&capability) { Err(Status::Unimplemented) } else { Ok(()) }
     }
 }

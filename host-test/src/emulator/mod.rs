@@ -13,11 +13,15 @@
 //! - a held body over [`Options::buffer_limit_bytes`] is answered 413 by the gateway;
 //! - a local reply is sent after the callback returns, passes the plugin's own response callbacks, and resets the
 //!   upstream; a second one is dropped, replaces the first, or breaks the stream, as the first has got on;
+//! - a body may be replaced from its start or added to at its end, not changed in the middle; a `content-length` that no longer fits
+//!   is sent on, so that the other end reads less than there is, or waits for more;
+//! - the VMs of a [`Process`] share metrics and, by [`Options::vm_id`], one map of data: a `cas` of 0 always overwrites, and any `cas`
+//!   will do for a key that is not there;
 //! - a counter cannot be raised by zero or less; the configuration can be read only while it is handed over;
 //! - at the stream's end come log, done and delete, in this order.
 //!
-//! Not there: callouts, gRPC, queues, ticks, shared data and foreign functions answer "unimplemented"; one VM only; an
-//! unknown import is a load error that names it.
+//! What other gateways lack can be left out with [`Options::without`]. Not there at all: callouts, gRPC, queues and foreign functions
+//! answer "unimplemented"; an unknown import is a load error that names it.
 
 mod abi;
 mod drive;
@@ -28,16 +32,19 @@ mod host;
 mod hostcalls;
 mod metrics;
 mod options;
+mod process;
 mod reply;
 mod request;
 mod stream;
 
 pub use abi::{Action, LogLevel};
+pub use drive::Look;
 pub use exchange::{Callback, Client, Exchange, SeenReply, SeenRequest};
 pub use gateway::{Gateway, StartError, StreamId, Trapped};
 pub use headers::Headers;
 pub use host::LogLine;
 pub use metrics::Metric;
-pub use options::{Capability, DEFAULT_BUFFER_LIMIT_BYTES, Options};
-pub use request::{Request, UpstreamReply};
-pub use stream::LocalReply;
+pub use options::{Capability, DEFAULT_BUFFER_LIMIT_BYTES, Lack, Options};
+pub use process::Process;
+pub use request::{FromClient, FromUpstream, Message, Request, UpstreamReply};
+pub use stream::{LocalReply, Passed};

@@ -1,74 +1,61 @@
 //! What a test sends into the gateway: a client's request, and the upstream's answer to it.
 
+use std::marker::PhantomData;
+
 use super::headers::Headers;
 
+/// Marks a [`Message`] as a client's request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromClient {}
+
+/// Marks a [`Message`] as the upstream's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromUpstream {}
+
 /// A client's request.
+pub type Request = Message<FromClient>;
+
+/// What the upstream answers once it has the whole request.
+pub type UpstreamReply = Message<FromUpstream>;
+
+/// A message as it arrives at the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// All fields, pseudo-header fields first.
+pub struct Message<From> {
+    /// All fields, pseudo-header fields such as `:method` or `:status` first.
     pub headers: Headers,
     /// The body as it arrives, one callback each. An empty last chunk is how HTTP/2 and chunked bodies often end.
     pub chunks: Vec<Vec<u8>>,
     /// Trailers; with them the body never says end of stream.
     pub trailers: Option<Headers>,
+    from: PhantomData<From>,
 }
 
 impl Request {
     /// A request without a body.
     #[must_use]
     pub fn new(method: &str, path: &str) -> Self {
-        let headers = [(":method", method), (":path", path), (":authority", "gateway.test"), (":scheme", "http")];
-        Self { headers: headers.into_iter().collect(), chunks: Vec::new(), trailers: None }
+        Self::of([(":method", method), (":path", path), (":authority", "gateway.test"), (":scheme", "http")].into_iter().collect())
+    }
+
+    /// A request of which only the headers are known yet; `last` when nothing follows them.
+    #[must_use]
+    pub fn from_headers(headers: Headers, last: bool) -> Self {
+        let chunks = if last { Vec::new() } else { vec![Vec::new()] };
+        Self { chunks, ..Self::of(headers) }
     }
 
     /// A JSON body in one piece with its length announced.
     #[must_use]
     pub fn post_json(path: &str, body: impl Into<Vec<u8>>) -> Self {
-        let body = body.into();
-        Self::new("POST", path).header("content-type", "application/json").header("content-length", &body.len().to_string()).chunks([body])
+        Self::new("POST", path).json_body(body.into())
     }
-
-    /// Adds a header field.
-    #[must_use]
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.add(name, value);
-        self
-    }
-
-    /// Sets the body's chunks.
-    #[must_use]
-    pub fn chunks(mut self, chunks: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> Self {
-        self.chunks = chunks.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Ends the request in trailers.
-    #[must_use]
-    pub fn trailers<'a>(mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        self.trailers = Some(fields.into_iter().collect());
-        self
-    }
-}
-
-/// What the upstream answers once it has the whole request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UpstreamReply {
-    /// All fields, `:status` first.
-    pub headers: Headers,
-    /// The body as it arrives.
-    pub chunks: Vec<Vec<u8>>,
-    /// Trailers.
-    pub trailers: Option<Headers>,
 }
 
 impl UpstreamReply {
     /// A reply with a JSON body in one piece.
     #[must_use]
     pub fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        let body = body.into();
-        let headers =
-            [(":status", status.to_string()), ("content-type", "application/json".to_owned()), ("content-length", body.len().to_string())];
-        Self { headers: headers.into_iter().collect(), chunks: vec![body], trailers: None }
+        Self::of([(":status", status.to_string())].into_iter().collect()).json_body(body.into())
     }
 
     /// 200 with `{}`.
@@ -76,6 +63,17 @@ impl UpstreamReply {
     pub fn ok() -> Self {
         Self::json(200, "{}")
     }
+}
+
+impl<From> Message<From> {
+    fn of(headers: Headers) -> Self {
+        Self { headers, chunks: Vec::new(), trailers: None, from: PhantomData }
+    }
+
+    fn json_body(self, body: Vec<u8>) -> Self {
+        let length = body.len().to_string();
+        self.header("content-type", "application/json").chunks([body]).header("content-length", &length)
+    }
 
     /// Adds a header field.
     #[must_use]
@@ -84,14 +82,15 @@ impl UpstreamReply {
         self
     }
 
-    /// Sets the body's chunks.
+    /// Sets the body's chunks, without announcing their length.
     #[must_use]
     pub fn chunks(mut self, chunks: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> Self {
+        self.headers.remove("content-length");
         self.chunks = chunks.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Ends the reply in trailers.
+    /// Ends the message in trailers.
     #[must_use]
     pub fn trailers<'a>(mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         self.trailers = Some(fields.into_iter().collect());

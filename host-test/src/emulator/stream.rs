@@ -12,12 +12,16 @@ pub(super) enum Side {
 }
 
 /// What has been passed on to the other end of one direction.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Passed {
-    pub(super) headers: Option<Headers>,
-    pub(super) body: Vec<u8>,
-    pub(super) trailers: Option<Headers>,
-    pub(super) complete: bool,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Header fields; `None` while they are held.
+    pub headers: Option<Headers>,
+    /// Body bytes.
+    pub body: Vec<u8>,
+    /// Trailers.
+    pub trailers: Option<Headers>,
+    /// Whether the message came to its end.
+    pub complete: bool,
 }
 
 /// One direction while it passes the plugin.
@@ -36,6 +40,10 @@ pub(super) struct Half {
     /// Nothing more reaches the plugin from this direction, for the reason given.
     pub(super) stuck: Option<&'static str>,
     pub(super) passed: Passed,
+    /// All body bytes that were ever passed on.
+    pub(super) passed_bytes: usize,
+    /// Whether somebody has taken the passed headers.
+    pub(super) headers_taken: bool,
 }
 
 impl Half {
@@ -54,13 +62,38 @@ impl Half {
         if self.passed.headers.is_none() {
             self.passed.headers.clone_from(&self.headers);
         }
+        self.held.append(&mut self.chunk.take().unwrap_or_default());
+        self.passed_bytes += self.held.len();
         self.passed.body.append(&mut self.held);
-        self.passed.body.append(&mut self.chunk.take().unwrap_or_default());
         self.holding = false;
         if end {
             self.passed.trailers.clone_from(&self.trailers);
             self.passed.complete = true;
         }
+    }
+}
+
+impl Half {
+    /// Hands over what was passed on since the last time; headers once.
+    pub(super) fn take(&mut self) -> Passed {
+        let headers = self.passed.headers.as_ref().filter(|_| !self.headers_taken).cloned();
+        self.headers_taken |= headers.is_some();
+        let Passed { trailers, complete, .. } = &self.passed;
+        Passed { headers, trailers: trailers.clone(), complete: *complete, body: std::mem::take(&mut self.passed.body) }
+    }
+
+    /// The end of what HTTP/1.1 peers read, who go by `content-length`. Envoy sends on one that a plugin forgot to change.
+    pub(super) fn readable_bytes(&self) -> usize {
+        self.declared_bytes().map_or(self.passed_bytes, |declared| declared.min(self.passed_bytes))
+    }
+
+    /// Whether the other end waits for more than will ever come.
+    pub(super) fn falls_short(&self) -> bool {
+        self.passed.complete && self.declared_bytes().is_some_and(|declared| self.passed_bytes < declared)
+    }
+
+    fn declared_bytes(&self) -> Option<usize> {
+        self.passed.headers.as_ref()?.text("content-length")?.parse().ok()
     }
 }
 

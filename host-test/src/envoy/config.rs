@@ -40,6 +40,12 @@ impl Config {
             .with_context(|| format!("in {}", path.display()))
     }
 
+    /// Any Envoy config.
+    #[must_use]
+    pub fn from_text(text: String) -> Self {
+        Self { text }
+    }
+
     /// Replaces `from`, which must stand exactly once.
     ///
     /// # Errors

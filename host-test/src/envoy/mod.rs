@@ -3,6 +3,7 @@
 mod admin;
 mod config;
 mod log;
+mod memory;
 mod start;
 
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use tempfile::TempDir;
 
+pub use admin::Stats;
 pub use config::Config;
 pub use log::AccessLine;
 pub use start::{Options, refused};

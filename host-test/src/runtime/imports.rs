@@ -34,7 +34,7 @@ pub enum LoadError {
 }
 
 /// Compares every import with the host's list.
-pub(super) fn check<T>(wasm: &[u8], functions: &[HostFunction<T>]) -> Result<(), LoadError> {
+pub(super) fn check<T>(wasm: &[u8], functions: &[&HostFunction<T>]) -> Result<(), LoadError> {
     let mut signatures = Vec::new();
     let mut is_module = false;
     for payload in Parser::new(0).parse_all(wasm) {
@@ -72,7 +72,8 @@ pub(super) fn check<T>(wasm: &[u8], functions: &[HostFunction<T>]) -> Result<(),
 }
 
 fn malformed(error: wasmparser::Error) -> LoadError {
-    LoadError::Malformed(error.to_string())
+    // The parser lays some of its messages out over many lines.
+    LoadError::Malformed(error.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn value_type(param: Param) -> ValType {

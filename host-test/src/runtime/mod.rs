@@ -97,7 +97,7 @@ impl<T: Send + 'static> Vm<T> {
     ///
     /// # Errors
     /// [`LoadError`] names the first import that is not there or has another type, or what is wrong with the module.
-    pub fn load(engine: Engine, wasm: &[u8], functions: &'static [HostFunction<T>], host: T) -> Result<Self, LoadError> {
+    pub fn load(engine: Engine, wasm: &[u8], functions: &[&'static HostFunction<T>], host: T) -> Result<Self, LoadError> {
         imports::check(wasm, functions)?;
         Ok(Self(match engine {
             Engine::Wasmi => Inner::Wasmi(Box::new(wasmi_engine::Instance::load(wasm, functions, host)?)),

@@ -21,7 +21,7 @@ struct Data<T> {
 }
 
 impl<T: Send + 'static> Instance<T> {
-    pub(super) fn load(wasm: &[u8], functions: &'static [HostFunction<T>], host: T) -> Result<Self, LoadError> {
+    pub(super) fn load(wasm: &[u8], functions: &[&'static HostFunction<T>], host: T) -> Result<Self, LoadError> {
         let mut config = Config::default();
         config.consume_fuel(true);
         // Lazy translation would charge its own fuel to whichever call comes first.
@@ -29,7 +29,7 @@ impl<T: Send + 'static> Instance<T> {
         let engine = Engine::new(&config);
         let module = Module::new(&engine, wasm).map_err(|error| LoadError::Malformed(error.to_string()))?;
         let mut linker = Linker::new(&engine);
-        for function in functions {
+        for &function in functions {
             let params = function.params.iter().map(|param| match param {
                 Param::I32 => ValType::I32,
                 Param::I64 => ValType::I64,

@@ -20,11 +20,11 @@ struct Data<T> {
 }
 
 impl<T: Send + 'static> Instance<T> {
-    pub(super) fn load(wasm: &[u8], functions: &'static [HostFunction<T>], host: T) -> Result<Self, LoadError> {
+    pub(super) fn load(wasm: &[u8], functions: &[&'static HostFunction<T>], host: T) -> Result<Self, LoadError> {
         let engine = Engine::default();
         let module = Module::new(&engine, wasm).map_err(|error| LoadError::Malformed(format!("{error:#}")))?;
         let mut linker = Linker::new(&engine);
-        for function in functions {
+        for &function in functions {
             let params = function.params.iter().map(|param| match param {
                 Param::I32 => ValType::I32,
                 Param::I64 => ValType::I64,

@@ -157,3 +157,48 @@ fn response_bodies_follow_the_same_rules() {
     assert_eq!((client.status, client.body.as_slice(), client.local), (500, &b"Internal Server Error"[..], true));
     assert_eq!(replaced.local_reply.as_ref().unwrap().details, "response_payload_too_large");
 }
+
+#[test]
+fn a_length_that_no_longer_fits_is_sent_on_and_read_by() {
+    let set =
+        |code: &str| format!(r#"(func (export "proxy_on_request_body") (param i32 i32 i32) (result i32) (drop {code}) (i32.const 0))"#);
+    let request = Request::post_json("/", "abcd");
+    let longer = run(&set(r#"(call $set_buffer (i32.const 0) (i32.const 4) (i32.const 0) @"ef")"#), &request);
+    assert_eq!((longer.upstream.as_ref().unwrap().body.as_slice(), longer.reply().map(|reply| reply.status)), (&b"abcd"[..], Some(200)));
+    let shorter = run(&set(r#"(call $set_buffer (i32.const 0) (i32.const 0) (i32.const 1) @"")"#), &request);
+    let upstream = shorter.upstream.as_ref().unwrap();
+    assert_eq!((upstream.body.as_slice(), upstream.complete), (&b"bcd"[..], false));
+    assert!(matches!(shorter.client, Client::Hangs(reason) if reason.contains("content-length")), "{:?}", shorter.client);
+}
+
+#[test]
+fn the_reply_to_head_announces_a_body_that_does_not_come() {
+    let mut reply = UpstreamReply::json(200, "four");
+    reply.chunks.clear();
+    assert_eq!(run("", &Request::new("HEAD", "/")).reply().unwrap().status, 200);
+    let seen = exchange("", &Options::default(), &Request::new("HEAD", "/"), &reply).0;
+    assert_eq!(seen.reply().map(|reply| (reply.status, reply.body.len())), Some((200, 0)));
+    let seen = exchange("", &Options::default(), &Request::new("GET", "/"), &reply).0;
+    assert!(matches!(seen.client, Client::Hangs(_)), "{:?}", seen.client);
+}
+
+#[test]
+fn what_passes_can_be_taken_while_the_stream_goes_on() {
+    let mut gateway = crate::wat_plugin::start(WAITING, &Options::default()).unwrap();
+    let id = gateway.open(&Request::new("POST", "/").chunks(["x"])).unwrap();
+    let look = gateway.look(id).unwrap();
+    assert_eq!((look.request.headers.unwrap().text(":method"), look.request.body.len()), (Some("POST"), 0));
+    gateway.send_chunk(id, b"ab", false).unwrap();
+    assert_eq!(gateway.look(id).unwrap().request, Default::default(), "held, and the headers were taken");
+    gateway.send_chunk(id, b"c", true).unwrap();
+    let request = gateway.look(id).unwrap().request;
+    assert_eq!((request.body.as_slice(), request.complete), (&b"abc"[..], true));
+    let reply = UpstreamReply::ok();
+    gateway.respond_headers(id, reply.headers.clone(), false).unwrap();
+    gateway.respond_chunk(id, b"data", false).unwrap();
+    let look = gateway.look(id).unwrap();
+    assert_eq!((look.response.headers, look.response.body.as_slice(), look.response.complete), (Some(reply.headers), &b"data"[..], false));
+    gateway.respond_trailers(id, &[("x", "1")].into_iter().collect()).unwrap();
+    let response = gateway.look(id).unwrap().response;
+    assert_eq!((response.body.len(), response.trailers.unwrap().text("x"), response.complete, look.local), (0, Some("1"), true, false));
+}

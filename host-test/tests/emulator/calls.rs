@@ -1,8 +1,8 @@
-//! Properties, metrics, log, clock, missing capabilities, and several streams at once.
+//! Properties, metrics, log, clock, and several streams at once.
 
 use std::collections::BTreeMap;
 
-use floodmark_host::emulator::{Capability, LogLevel, Metric, Options, Request, UpstreamReply};
+use floodmark_host::emulator::{LogLevel, Metric, Options, Request, UpstreamReply};
 
 use crate::wat_plugin::{engines, exchange, start, texts};
 
@@ -92,21 +92,6 @@ fn metrics_move_as_in_envoy() {
         assert_eq!((gateway.metric("requests"), gateway.metric("open"), gateway.metric("none")), (Some(2), Some(4), None));
         assert_eq!(gateway.metrics()["size"], Metric::Histogram(vec![9]));
     }
-}
-
-#[test]
-fn missing_capabilities_answer_unimplemented() {
-    let without = |capability| Options { without: [capability].into_iter().collect(), ..Options::default() };
-    let code = r#"(call $say (call $define (i32.const 0) @"m" (i32.const 40))) (call $say (call $increment (i32.const 1) (i64.const 1)))
-           (call $say (call $set_property @"a" @"b")) (call $say (call $property @"a" (i32.const 16) (i32.const 20)))"#;
-    // "<" is 12, unimplemented.
-    assert_eq!(run(code, &without(Capability::Metrics)).1, ["<", "<", "0", "0"]);
-    let (exchange, lines) = run(code, &without(Capability::Properties));
-    assert_eq!((lines, exchange.filter_state.len()), (["0", "0", "<", "<"].map(str::to_owned).to_vec(), 0));
-    let logging = r#"(i32.store8 (i32.const 40) (i32.add (i32.const 48) (call $log (i32.const 5) @"x")))
-        (drop (call $set_property @"log" (i32.const 40) (i32.const 1)))"#;
-    let (exchange, lines) = run(logging, &without(Capability::Logging));
-    assert_eq!((lines.len(), exchange.state("log")), (0, Some("<")));
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod failure;
 mod limits;
 mod passing;
 mod protocols;
+mod soak;
 mod stage;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         limits::checks(),
         passing::checks(),
         protocols::checks(),
+        soak::checks(),
     ];
     let trials = checks.into_iter().flatten().map(|(name, check)| {
         let stage = Arc::clone(&stage);

@@ -92,7 +92,12 @@ impl Stage {
 
     /// A shipped config, before this stage's upstream.
     pub async fn config(&self, name: &str) -> anyhow::Result<Config> {
-        Config::shipped(name, &wasm()?, self.upstream().await?.address())
+        self.config_with(name, &wasm()?).await
+    }
+
+    /// The same with another module.
+    pub async fn config_with(&self, name: &str, wasm: &Path) -> anyhow::Result<Config> {
+        Config::shipped(name, wasm, self.upstream().await?.address())
     }
 
     /// An Envoy of the test's own, for exact counters or a changed config.
@@ -132,10 +137,19 @@ impl Stage {
 
 /// The plugin: `FLOODMARK_WASM`, else where `cargo xtask wasm` puts it.
 pub fn wasm() -> anyhow::Result<PathBuf> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/wasm/floodmark.wasm");
-    let path = std::env::var_os("FLOODMARK_WASM").map_or(built, PathBuf::from);
+    built("FLOODMARK_WASM", "floodmark.wasm")
+}
+
+/// The plugin that can be made to trap: `FLOODMARK_TRAP_WASM`, else where `cargo xtask test` puts it.
+pub fn trapping_wasm() -> anyhow::Result<PathBuf> {
+    built("FLOODMARK_TRAP_WASM", "floodmark-trap-for-tests.wasm")
+}
+
+fn built(variable: &str, name: &str) -> anyhow::Result<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/wasm").join(name);
+    let path = std::env::var_os(variable).map_or(built, PathBuf::from);
     if !path.is_file() {
-        bail!("no plugin at {}; run `cargo xtask test`, which builds it", path.display());
+        bail!("no plugin at {}; run `cargo xtask test --only tests`, which builds it", path.display());
     }
     Ok(path)
 }

@@ -19,8 +19,22 @@ pub fn plugin_path() -> PathBuf {
 
 /// The built plugin.
 pub fn plugin() -> Vec<u8> {
-    let path = plugin_path();
-    std::fs::read(&path).unwrap_or_else(|error| panic!("run cargo xtask wasm first: cannot read {}: {error}", path.display()))
+    read(&plugin_path())
+}
+
+/// The plugin built to trap when a request asks for it, for tests only.
+pub fn trapping_plugin_path() -> PathBuf {
+    let built = || repository("target/wasm/floodmark-trap-for-tests.wasm");
+    std::env::var_os("FLOODMARK_TRAP_WASM").map_or_else(built, PathBuf::from)
+}
+
+/// The same, read.
+pub fn trapping_plugin() -> Vec<u8> {
+    read(&trapping_plugin_path())
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("run cargo xtask test --only tests: cannot read {}: {error}", path.display()))
 }
 
 /// Runtimes that are compiled in.

@@ -48,13 +48,17 @@ const NAMED: [(&str, &str); 36] = [
     ("gt", ">"),
 ];
 
-/// The text with every escape replaced, and the way back; `None` when there is none. Linear.
-pub fn unescape(original: &str) -> Option<(String, Offsets)> {
+/// The text with every escape replaced, and with `tags` every tag too; and the way back. `None` when there is no escape, or no tag. Linear.
+pub fn unescape(original: &str, tags: bool) -> Option<(String, Offsets)> {
+    let mut found_tag = false;
     let (mut out, mut offsets) = (String::new(), Offsets::default());
     let (mut copied, mut at) = (0, 0);
     while let Some(found) = original.as_bytes().get(at..).and_then(next_special) {
         at += found;
-        let Some((length, text)) = original.get(at..).and_then(escape) else {
+        let rest = original.get(at..).unwrap_or_default();
+        let tag = if tags { tag(rest.as_bytes()) } else { None };
+        found_tag |= tag.is_some();
+        let Some((length, text)) = tag.or_else(|| escape(rest)) else {
             at += 1;
             continue;
         };
@@ -68,7 +72,7 @@ pub fn unescape(original: &str) -> Option<(String, Offsets)> {
         at += length;
         copied = at;
     }
-    if copied == 0 {
+    if copied == 0 || found_tag != tags {
         return None;
     }
     offsets.mark(out.len(), copied);
@@ -101,7 +105,6 @@ fn escape(rest: &str) -> Option<(usize, Cow<'static, str>)> {
         b'&' => entity(rest),
         b'%' => percent(rest.as_bytes()),
         b'\\' => backslash(rest.as_bytes()),
-        b'<' => tag(rest.as_bytes()),
         _ => None,
     }
 }
@@ -221,7 +224,7 @@ mod tests {
     use alloc::string::ToString;
 
     fn text(original: &str) -> Option<String> {
-        unescape(original).map(|(text, _)| text)
+        unescape(original, false).map(|(text, _)| text)
     }
 
     #[test]
@@ -233,9 +236,17 @@ mod tests {
             (r"\u0069gnore\n\tall \x72ules \u{72}ules \U00000072 \ud83d\ude00", "ignore\n\tall rules rules r \u{1f600}"),
             (r#"{\"a\": \"b\/c\\\\d\"}"#, r#"{"a": "b/c\d"}"#),
             (r"ignore\\\\nall\\\u0020rules", "ignore\nall rules"),
-            ("a<br>b<b class=\"x\">c</b>d<!-- e -->", "a\u{200b}b\u{200b}c\u{200b}d\u{200b}"),
         ] {
             assert_eq!(text(original).as_deref(), Some(expected), "{original}");
+        }
+    }
+
+    #[test]
+    fn tags_show_nothing() {
+        let text = |original| unescape(original, true).map(|(text, _)| text);
+        assert_eq!(text("a<br>b<b class=\"x\">&#99;</b>d<!-- e -->").as_deref(), Some("a\u{200b}b\u{200b}c\u{200b}d\u{200b}"));
+        for plain in ["3 < 5 > 2 <", "a <b c", "a <b <c", "&lt;b&gt;", "< b>"] {
+            assert_eq!(text(plain), None, "{plain}");
         }
     }
 
@@ -260,7 +271,7 @@ mod tests {
     #[test]
     fn offsets_lead_back() {
         let original = "a&#98;c %64%65 f";
-        let (text, offsets) = unescape(original).expect("it has some");
+        let (text, offsets) = unescape(original, false).expect("it has some");
         assert_eq!(text, "abc de f");
         let back = |start: usize, end: usize| original[offsets.original(start)..offsets.original(end)].to_string();
         assert_eq!(back(0, 1), "a");

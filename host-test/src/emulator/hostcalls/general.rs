@@ -1,4 +1,4 @@
-//! Host functions that concern no stream: log, clock, contexts.
+//! Host functions that concern no stream: log, clock, ticks, contexts.
 
 use super::super::abi::{LogLevel, Status};
 use super::super::host::LogLine;
@@ -25,6 +25,12 @@ pub(super) fn log_level(call: &mut Call, [out]: [u64; 1]) -> Result<(), Fail> {
 pub(super) fn time(call: &mut Call, [out]: [u64; 1]) -> Result<(), Fail> {
     let now_ns = call.host().options.now_ns;
     call.write(out, &now_ns.to_le_bytes())
+}
+
+pub(super) fn tick_period(call: &mut Call, [period_ms]: [u64; 1]) -> Result<(), Fail> {
+    call.host().require(Capability::Ticks)?;
+    call.host().tick_ms = period_ms as u32;
+    Ok(())
 }
 
 pub(super) fn effective_context(call: &mut Call, [id]: [u64; 1]) -> Result<(), Fail> {

@@ -7,6 +7,7 @@ mod general;
 mod maps;
 mod metrics;
 mod properties;
+mod shared;
 
 use super::abi::Status;
 use super::host::Host;
@@ -39,10 +40,10 @@ pub(super) static FUNCTIONS: &[HostFunction<Host>] = &[
     function("proxy_increment_metric", &[I32, I64], |guest, args| run(guest, args, metrics::increment)),
     function("proxy_record_metric", &[I32, I64], |guest, args| run(guest, args, metrics::record)),
     function("proxy_get_metric", &[I32; 2], |guest, args| run(guest, args, metrics::get)),
+    function("proxy_get_shared_data", &[I32; 5], |guest, args| run(guest, args, shared::get)),
+    function("proxy_set_shared_data", &[I32; 5], |guest, args| run(guest, args, shared::set)),
+    function("proxy_set_tick_period_milliseconds", &[I32], |guest, args| run(guest, args, general::tick_period)),
     // Not on the request path. A plugin built with an SDK imports them unused; Envoy has them, this host says it has not.
-    function("proxy_set_tick_period_milliseconds", &[I32], |_, _| UNIMPLEMENTED),
-    function("proxy_get_shared_data", &[I32; 5], |_, _| UNIMPLEMENTED),
-    function("proxy_set_shared_data", &[I32; 5], |_, _| UNIMPLEMENTED),
     function("proxy_register_shared_queue", &[I32; 3], |_, _| UNIMPLEMENTED),
     function("proxy_resolve_shared_queue", &[I32; 5], |_, _| UNIMPLEMENTED),
     function("proxy_dequeue_shared_queue", &[I32; 3], |_, _| UNIMPLEMENTED),
