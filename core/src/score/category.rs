@@ -7,6 +7,7 @@ use super::filter::Filter;
 use super::phrase::{Reader, is_border};
 use super::tails::Tails;
 use super::{lanes, mention};
+use crate::limits::MAX_MENTIONS;
 use crate::text::{FoldTable, Folded, View};
 
 /// A category of attack phrases (DESIGN.md 7; the four of arXiv 2602.11247 are the default set).
@@ -66,6 +67,7 @@ impl CategorySet<'_> {
     /// that its own sentence plainly quotes or describes is no hit. Linear in the texts.
     pub fn scan(&self, views: &[Folded<'_>], wanted: impl Fn(u16) -> bool, mut found: impl FnMut(usize, Hit)) {
         let mut seen = vec![false; self.patterns.len()];
+        let mut mentions = 0;
         let mut reader: Option<(usize, Reader<'_>)> = None;
         lanes::scan(&self.filter, views.iter(), |candidate| {
             let Some(view) = views.get(candidate.text).filter(|view| is_border(view, candidate.end)) else { return };
@@ -74,6 +76,7 @@ impl CategorySet<'_> {
                     Some((text, reader)) if *text == candidate.text => reader,
                     other => {
                         seen.fill(false);
+                        mentions = 0;
                         &mut other.insert((candidate.text, Reader::new(view))).1
                     }
                 };
@@ -85,7 +88,12 @@ impl CategorySet<'_> {
                     }
                     let Some(phrase) = reader.find(info, start, candidate.end) else { continue };
                     let hit = Hit { pattern, start: phrase.start, end: candidate.end, view: phrase.view };
-                    if hit.view == View::Folded && mention::is_mention(view.as_str().as_bytes(), hit.start, hit.end) {
+                    // A text that speaks of phrases without end uses them.
+                    if hit.view == View::Folded
+                        && mentions < MAX_MENTIONS
+                        && mention::is_mention(view.as_str().as_bytes(), hit.start, hit.end)
+                    {
+                        mentions += 1;
                         continue;
                     }
                     *seen = true;

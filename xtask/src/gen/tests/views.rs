@@ -52,7 +52,10 @@ fn folded_twin(text: &str) -> String {
 
 /// Escapes by regular expressions, leftmost first.
 fn escapes_twin(text: &str) -> String {
-    let number = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32).map(String::from);
+    // What keeps records apart must not be forged.
+    let number = |digits: &str, radix| {
+        u32::from_str_radix(digits, radix).ok().and_then(char::from_u32).map(|letter| letter.to_string().replace('\u{1f}', " "))
+    };
     let escapes = Regex::new(
         r"(?x)
         (?P<dec>&\#(?P<d>[0-9]{1,8});?) | (?P<hex>&\#[xX](?P<h>[0-9a-fA-F]{1,8});?) | (?P<named>&(?P<n>nbsp|amp|lt|gt|quot);?)
@@ -81,7 +84,7 @@ fn escapes_twin(text: &str) -> String {
         let text =
             text.or_else(|| group("n").and_then(|name| named.iter().find(|(known, _)| *known == name)).map(|(_, text)| (*text).to_owned()));
         let bytes = |run: &str| run.split('%').skip(1).map(|pair| u8::from_str_radix(pair, 16).expect("hex")).collect::<Vec<_>>();
-        text.or_else(|| group("percent").map(|run| String::from_utf8_lossy(&bytes(run)).into_owned())).unwrap_or(all)
+        text.or_else(|| group("percent").map(|run| String::from_utf8_lossy(&bytes(run)).replace('\u{1f}', " "))).unwrap_or(all)
     });
     replaced.into_owned()
 }
