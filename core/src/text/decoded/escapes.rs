@@ -132,17 +132,25 @@ fn entity(rest: &str) -> Option<(usize, Cow<'static, str>)> {
     Some((end + usize::from(rest.as_bytes().get(end) == Some(&b';')), Cow::Borrowed(text)))
 }
 
-/// A run of `%XX`, which together may spell a character.
+/// The character that one or more `%XX` at the start spell in UTF-8; a byte that belongs to none is U+FFFD.
 fn percent(rest: &[u8]) -> Option<(usize, Cow<'static, str>)> {
-    let mut bytes = Vec::new();
-    while let Some([b'%', high, low]) = rest.get(3 * bytes.len()..3 * bytes.len() + 3) {
-        match (hex_digit(*high), hex_digit(*low)) {
-            (Some(high), Some(low)) => bytes.push(high * 16 + low),
-            _ => break,
-        }
+    let byte = |number: usize| match rest.get(3 * number..3 * number + 3)? {
+        [b'%', high, low] => Some(hex_digit(*high)? * 16 + hex_digit(*low)?),
+        _ => None,
+    };
+    let first = byte(0)?;
+    let length = match first {
+        0x00..=0x7f => 1,
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xff => 4,
+        _ => 0,
+    };
+    let bytes: Vec<u8> = (0..length).map_while(byte).collect();
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.is_empty() => Some((3 * length, Cow::Owned(text))),
+        _ => Some((3, Cow::Borrowed("\u{fffd}"))),
     }
-    let length = 3 * bytes.len();
-    (length > 0).then(|| (length, Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())))
 }
 
 fn backslash(rest: &[u8]) -> Option<(usize, Cow<'static, str>)> {
@@ -278,6 +286,7 @@ mod tests {
         assert_eq!(back(1, 2), "&#98;");
         assert_eq!(back(0, 3), "a&#98;c");
         assert_eq!(back(4, 6), "%64%65");
+        assert_eq!(back(5, 6), "%65");
         assert_eq!(back(6, 8), " f");
     }
 }

@@ -11,7 +11,7 @@ const MIN_RUN: usize = 2 * MIN_DECODED_BYTES;
 /// Most signs in a run behind which base64 is tried.
 const MAX_STARTS: usize = 4;
 /// Lines at least this long may go on in the next line (RFC 2045 6.8 breaks them at 76).
-const MIN_LINE: usize = 60;
+const MIN_LINE: usize = 32;
 
 /// Calls `found` with each span and its text. Returns `false` when a bound of the number of spans or the size of their text was met.
 pub fn find(original: &str, found: &mut dyn FnMut((usize, usize), String)) -> bool {
