@@ -68,7 +68,7 @@ fn labels_are_told_where_there_is_a_place_for_them() {
             let mut gateway = gateway(engine, r#""policy":{"rules":{"instruction_seeding":"label"}}"#, hold);
             let request = Request::post_json(PATH, attack()).header("x-floodmark-verdict", "allow").header("x-request-id", "event-1");
             let exchange = send(&mut gateway, &request);
-            for (name, value) in [("verdict", "label"), ("action", "label"), ("score", "0"), ("event-id", "event-1")] {
+            for (name, value) in [("verdict", "label"), ("action", "label"), ("score", "0.0"), ("event-id", "event-1")] {
                 assert_eq!(told(&exchange, &format!("x-floodmark-{name}")).as_deref(), hold.then_some(value), "{name}");
             }
             assert_eq!(exchange.upstream.as_ref().unwrap().body, attack());
