@@ -167,10 +167,10 @@ fn hidden_byte(letter: char) -> Option<(bool, u8)> {
 }
 
 /// The text that `bytes` spell, at most `most` bytes of it, and whether that is all; `None` if it is too short or no UTF-8. Control characters are spaces: text in
-/// UTF-16 has a zero in every other byte; with more of them it is no text. Stops at the first byte that settles it.
+/// UTF-16 has a zero in every other byte, and others may be strewn in; with more of them it is no text. Stops at the first byte that settles it.
 fn printable(bytes: impl Iterator<Item = u8>, most: usize) -> Option<(String, bool)> {
     let mut text = Vec::new();
-    let (mut whole, mut controls, mut more) = (true, 0, 0);
+    let (mut whole, mut zeros, mut controls, mut more) = (true, 0, 0, 0);
     for byte in bytes {
         match (more, byte) {
             (1.., 0x80..=0xbf) => more -= 1,
@@ -185,8 +185,12 @@ fn printable(bytes: impl Iterator<Item = u8>, most: usize) -> Option<(String, bo
             break;
         }
         let control = byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r') || byte == 0x7f;
-        controls += usize::from(control);
-        if controls > 2 + text.len() / 2 {
+        if byte == 0 {
+            zeros += 1;
+        } else {
+            controls += usize::from(control);
+        }
+        if zeros > 1 + text.len() / 2 || controls > text.len() / 16 {
             return None;
         }
         text.push(if control { b' ' } else { byte });
