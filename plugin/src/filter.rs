@@ -8,7 +8,7 @@ use floodmark_core::{Action, Hint, Judge, Judgement, Verdict};
 use crate::config::{Mode, OnBlock, Rules, Ruleset, Target};
 use crate::event_id::EventIds;
 use crate::host::{Host, LogLevel};
-use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, VERDICT_HEADER};
+use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
 use crate::metrics::{Metrics, Passed};
 use crate::reply;
 use crate::request::{Body, Request};
@@ -206,7 +206,9 @@ impl Filter {
     /// Response headers came. They also come for our own replies, which are complete already.
     pub fn response_headers(&mut self, host: &dyn Host) -> Flow {
         if self.mode == Mode::Enforce && !self.replied {
-            self.checked(host, host.set_response_header(EVENT_ID_HEADER, None));
+            for name in [EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER] {
+                self.checked(host, host.set_response_header(name, None));
+            }
             self.checked(host, host.set_response_header(VERDICT_HEADER, self.verdict.map(Verdict::name)));
             let action = Some(self.action).filter(|action| *action != Action::Continue);
             self.checked(host, host.set_response_header(ACTION_HEADER, action.map(Action::name)));
@@ -237,8 +239,12 @@ impl Filter {
             Some(IssueKind::Oversize) => {
                 return self.unread(host, &reading.rules, IssueKind::Oversize, reading.oversize_hint(body));
             }
-            // What can be read of it does not tell that it is AI traffic.
-            Some(issue) if reading.only_json => return self.unread(host, &reading.rules, issue, reading.hint),
+            // What could be unpacked does not begin as AI traffic does; of nothing but white space nobody knows.
+            Some(issue) if reading.only_json && begins_like_json(&decoded.bytes) != Some(true) => {
+                let blank = begins_like_json(&decoded.bytes).is_none() && !decoded.bytes.is_empty();
+                let hint = Hint { ai_path: reading.hint.ai_path || blank, ..reading.hint };
+                return self.unread(host, &reading.rules, issue, hint);
+            }
             // A packed body of no bytes.
             None if decoded.bytes.is_empty() => return self.pass(host, Passed::NoBody),
             None if reading.only_json && begins_like_json(&decoded.bytes) == Some(false) => return self.pass(host, Passed::NotAi),

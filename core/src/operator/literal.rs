@@ -22,6 +22,8 @@ pub(super) fn required(pattern: &str) -> Result<String, String> {
         match letter {
             '\\' => match letters.next() {
                 Some('A' | 'z') => return Err(ANCHOR.into()),
+                // Borders of words, as `\b` is.
+                Some('<' | '>') => runs.end(),
                 Some('x' | 'u' | 'U') => return Err(ESCAPE.into()),
                 Some(escaped) if !escaped.is_ascii_alphanumeric() => runs.push(depth, escaped),
                 _ => runs.end(),
@@ -129,6 +131,7 @@ mod tests {
             (r"[\]abc]def", "def"),
             ("(?:abcd(efgh|ijkl))mno", "mno"),
             (r"internal\ only", "internal"),
+            (r"\<bluebird\>", "bluebird"),
             ("größe", "größe"),
         ] {
             assert_eq!(required(pattern).as_deref(), Ok(literal), "{pattern}");

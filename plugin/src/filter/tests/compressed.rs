@@ -34,9 +34,12 @@ fn a_compressed_body_is_judged_unpacked_wherever_it_goes() {
 
 #[test]
 fn a_broken_packing_is_refused_on_ai_paths_and_where_its_text_is_ai_traffic() {
-    for (name, rule_elsewhere) in
-        [("bad/gzip_trailing", "wire.compression"), ("bad/zlib_check", "wire.compression"), ("bad/zlib_dictionary", "")]
-    {
+    for (name, rule_elsewhere) in [
+        ("bad/gzip_trailing", "wire.compression"),
+        ("bad/gzip_blank_trailing", "wire.compression"),
+        ("bad/zlib_check", "wire.compression"),
+        ("bad/zlib_dictionary", ""),
+    ] {
         let (coding, body) = compressed(name);
         let (host, outcome, _) = one(ENFORCE, post("/chat/completions", &[("content-encoding", &coding)]), &body);
         assert_eq!((outcome.passed_bytes, host.state("floodmark.rule").as_str()), (0, "wire.compression"), "{name}");
