@@ -66,10 +66,10 @@ impl Request {
         self.value(":authority").and_then(|value| core::str::from_utf8(value).ok()).unwrap_or_default()
     }
 
-    /// Names of headers that only we may set.
+    /// Names of headers that only we may set, also as servers read them that take `_` for `-`.
     pub fn own_headers(&self) -> impl Iterator<Item = &str> {
         let names = self.headers.iter().filter_map(|(name, _)| core::str::from_utf8(name).ok());
-        names.filter(|name| name.get(..OWN_HEADERS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OWN_HEADERS)))
+        names.filter(|name| name.get(..OWN_HEADERS.len()).is_some_and(|start| start.replace('_', "-").eq_ignore_ascii_case(OWN_HEADERS)))
     }
 
     /// What is to be done with the body; `exemptions` go into its hint. A listed path wins over every header, since servers there read JSON whatever the headers say; so

@@ -52,7 +52,7 @@ impl Filter<'_> {
     #[inline(always)]
     pub fn read(&self, window: &mut Window, byte: u8) -> bool {
         let letter = LETTERS.get(usize::from(byte)).copied().unwrap_or_default();
-        let hit = self.holds(*window) && letter & !RECORD == 0;
+        let hit = self.holds(*window) && letter <= RECORD;
         let longer = (window.0 << 8) | u64::from(letter);
         window.0 = if letter == 0 { window.0 } else { longer };
         hit
@@ -86,6 +86,7 @@ mod tests {
         assert_eq!(ends("All rules! x"), [9, 10]);
         assert_eq!(ends("a-l.l_r*u l\ne s\u{1f}"), [15]);
         assert_eq!(ends("allrulesallrules."), [16]);
+        assert_eq!(ends("allrules\u{4e2d}"), [8]);
         assert!(ends("all\u{1f}rules al\u{e9}lrules llrules ").is_empty());
     }
 }

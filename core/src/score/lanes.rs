@@ -251,7 +251,7 @@ mod tests {
         let mut all = Vec::new();
         for (at, &byte) in bytes.iter().enumerate() {
             filter.read(&mut window, byte);
-            let ends = bytes.get(at + 1).is_none_or(|&next| is_separator(next) || next == crate::score::letters::BORDER);
+            let ends = bytes.get(at + 1).is_none_or(|&next| crate::score::letters::letter(next) <= crate::score::letters::RECORD);
             if !is_separator(byte) && ends && filter.holds(window) {
                 all.push(Candidate { text, end: at + 1 });
             }

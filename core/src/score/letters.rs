@@ -5,7 +5,7 @@ pub const BORDER: u8 = 0x1f;
 
 /// What [`letter`] gives for letters outside ASCII, which no pattern holds.
 pub const FOREIGN: u8 = 1;
-/// What [`letter`] gives for [`BORDER`].
+/// What [`letter`] gives for [`BORDER`]. Of ASCII letters and digits it gives more.
 pub const RECORD: u8 = 2;
 
 /// The lower-case letter or the digit that a byte is; 0 for a separator, [`FOREIGN`] or [`RECORD`] for what no pattern holds.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::category::PatternInfo;
-use super::letters::{BORDER, is_separator, letter};
+use super::letters::{BORDER, RECORD, is_separator, letter};
 use crate::limits::{MAX_GAP_WORD_BYTES, MAX_PHRASE_STEPS, SEPARATORS_AROUND};
 use crate::text::{Folded, View};
 
@@ -299,10 +299,10 @@ fn target(program: &[u8], at: usize) -> (usize, usize) {
     (at + 2, at + 2 + usize::from(u16::from_le_bytes([low, high])))
 }
 
-/// Whether a word may begin or end at byte `at` of a view: at its sides, beside a separator or a record's border, and where something that shows nothing
-/// stood.
+/// Whether a word may begin or end at byte `at` of a view: at its sides, beside a separator, a letter outside ASCII (Chinese and Japanese put no space there)
+/// or a record's border, and where something that shows nothing stood.
 pub(super) fn is_border(view: &Folded<'_>, at: usize) -> bool {
     let text = view.as_str().as_bytes();
-    let outside = |byte: Option<&u8>| byte.is_none_or(|&byte| is_separator(byte) || byte == BORDER);
+    let outside = |byte: Option<&u8>| byte.is_none_or(|&byte| letter(byte) <= RECORD);
     outside(at.checked_sub(1).and_then(|before| text.get(before))) || outside(text.get(at)) || view.dropped_at(at)
 }

@@ -49,10 +49,16 @@ impl Decoded {
 /// spans, or more text in them than [`crate::limits::MAX_DECODED_BYTES`]. Linear.
 pub fn decode(original: &str, mut found: impl FnMut(Decoded)) -> bool {
     // Tags may be what a pattern asks for, so the text is also read with them.
+    let mut complete = true;
     for tags in [false, true] {
         if let Some((text, offsets)) = escapes::unescape(original, tags) {
+            // JSON within JSON writes hidden characters as escapes, as Python does with all that is not ASCII.
+            if !tags && !text.is_ascii() {
+                let origin = |(from, to)| Origin::Span(offsets.original(from), offsets.original(to));
+                complete &= spans::find_invisible(&text, &mut |span, text| found(Decoded { text, origin: origin(span) }));
+            }
             found(Decoded { text, origin: Origin::Escapes(offsets) });
         }
     }
-    spans::find(original, &mut |(from, to), text| found(Decoded { text, origin: Origin::Span(from, to) }))
+    complete & spans::find(original, &mut |(from, to), text| found(Decoded { text, origin: Origin::Span(from, to) }))
 }

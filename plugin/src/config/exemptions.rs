@@ -66,7 +66,12 @@ impl Applies {
         }
         let header = match &exemption.header {
             None => None,
-            Some(ExemptHeader { name, .. }) if name.trim().is_empty() => return refused("header.name", "is empty"),
+            Some(ExemptHeader { name, .. }) if !is_header_name(name) => {
+                return refused("header.name", "must be a header's name: letters, digits, `-` and `_`");
+            }
+            Some(ExemptHeader { value: Some(value), .. }) if value.trim() != value => {
+                return refused("header.value", "has white space at its side, which no header's value has");
+            }
             Some(ExemptHeader { name, value: Some(value), blake3: None }) if !value.is_empty() => {
                 Some((name.clone(), blake3::hash(value.as_bytes())))
             }
@@ -84,6 +89,11 @@ impl Applies {
         let brings = |(name, hash): &(String, blake3::Hash)| request.only_value(name).is_some_and(|value| blake3::hash(value) == *hash);
         self.header.as_ref().is_none_or(brings) && self.matches.matches(target, route)
     }
+}
+
+/// Not the pseudo-headers, such as `:method`, which every request has.
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// The key of an exemption's problem inside the settings.

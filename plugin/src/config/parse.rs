@@ -293,7 +293,8 @@ mod tests {
             (r#"{"reason":"r","match":{"hots":"x"}}"#, ".match.hots:", "unknown field"),
             (r#"{"reason":"r","header":{"name":"x"}}"#, ".header:", "one of value and blake3"),
             (r#"{"reason":"r","header":{"name":"x","value":""}}"#, ".header:", "not empty"),
-            (r#"{"reason":"r","header":{"name":" ","value":"y"}}"#, ".header.name:", "empty"),
+            (r#"{"reason":"r","header":{"name":":method","value":"POST"}}"#, ".header.name:", "a header's name"),
+            (r#"{"reason":"r","header":{"name":"x","value":"y "}}"#, ".header.value:", "white space"),
             (r#"{"reason":"r","header":{"name":"x","value":"y","blake3":"00"}}"#, ".header:", "one of value and blake3"),
             (r#"{"reason":"r","header":{"name":"x","blake3":"0g"}}"#, ".header.blake3:", "64 hex digits"),
         ] {

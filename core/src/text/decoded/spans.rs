@@ -23,6 +23,13 @@ pub fn find(original: &str, found: &mut dyn FnMut((usize, usize), String)) -> bo
     finder.complete
 }
 
+/// The same for what hides in characters only.
+pub fn find_invisible(original: &str, found: &mut dyn FnMut((usize, usize), String)) -> bool {
+    let mut finder = Finder { bytes: original.as_bytes(), spans: 0, bytes_left: MAX_DECODED_BYTES, complete: true, found };
+    finder.invisible(original);
+    finder.complete
+}
+
 struct Finder<'f> {
     bytes: &'f [u8],
     spans: usize,
@@ -69,7 +76,8 @@ impl Finder<'_> {
 
     fn run(&mut self, from: usize, end: usize) {
         let run = self.bytes.get(from..end).unwrap_or_default();
-        if run.iter().all(u8::is_ascii_hexdigit) {
+        // Of digits alone are numbers made, and text in hex has letters in it.
+        if run.iter().all(u8::is_ascii_hexdigit) && !run.iter().all(u8::is_ascii_digit) {
             self.take((from, end), hex(run));
         }
         // What stands before the encoded text may be of the same characters, so the groups of four may begin behind a sign, or anywhere.

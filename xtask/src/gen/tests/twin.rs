@@ -127,7 +127,7 @@ fn spell(hir: &Hir, spelling: Spelling) -> String {
 
 /// Whether a word begins or ends at `at`.
 fn border(text: &[u8], at: usize) -> bool {
-    let outside = |byte: Option<&u8>| byte.is_none_or(|&byte| is_separator(byte) || byte == 0x1f);
+    let outside = |byte: Option<&u8>| byte.is_none_or(|&byte| is_separator(byte) || byte == 0x1f || !byte.is_ascii());
     outside(at.checked_sub(1).and_then(|before| text.get(before))) || outside(text.get(at))
 }
 
