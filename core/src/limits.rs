@@ -84,5 +84,5 @@ pub const OPERATOR_WINDOW_BYTES: usize = 256;
 pub const MAX_OPERATOR_WORD_BYTES: usize = 64;
 /// Most bytes of a body that operators' patterns are run on, all patterns together; more is an issue that flags.
 pub const MAX_OPERATOR_SCAN_BYTES: usize = 64 * 1024;
-/// Most phrases of one text that count for nothing because its sentences only mention them.
-pub const MAX_MENTIONS: usize = 32;
+/// Most phrases of a body that count for nothing because their sentences only mention them.
+pub const MAX_MENTIONS: usize = 256;

@@ -76,7 +76,6 @@ impl CategorySet<'_> {
                     Some((text, reader)) if *text == candidate.text => reader,
                     other => {
                         seen.fill(false);
-                        mentions = 0;
                         &mut other.insert((candidate.text, Reader::new(view))).1
                     }
                 };
@@ -88,7 +87,7 @@ impl CategorySet<'_> {
                     }
                     let Some(phrase) = reader.find(info, start, candidate.end) else { continue };
                     let hit = Hit { pattern, start: phrase.start, end: candidate.end, view: phrase.view };
-                    // A text that speaks of phrases without end uses them.
+                    // Who speaks of phrases without end uses them.
                     if hit.view == View::Folded
                         && mentions < MAX_MENTIONS
                         && mention::is_mention(view.as_str().as_bytes(), hit.start, hit.end)

@@ -48,17 +48,21 @@ impl Decoded {
 /// Decodes what `original` holds. Returns whether that was all: `false` when there are more than [`crate::limits::MAX_ENCODED_SPANS`] encoded
 /// spans, or more text in them than [`crate::limits::MAX_DECODED_BYTES`]. Linear.
 pub fn decode(original: &str, mut found: impl FnMut(Decoded)) -> bool {
-    // Tags may be what a pattern asks for, so the text is also read with them.
     let mut complete = true;
-    for tags in [false, true] {
-        if let Some((text, offsets)) = escapes::unescape(original, tags) {
-            // JSON within JSON writes hidden characters as escapes, as Python does with all that is not ASCII.
-            if !tags && !text.is_ascii() {
-                let origin = |(from, to)| Origin::Span(offsets.original(from), offsets.original(to));
-                complete &= spans::find_invisible(&text, &mut |span, text| found(Decoded { text, origin: origin(span) }));
-            }
-            found(Decoded { text, origin: Origin::Escapes(offsets) });
+    let unescaped = escapes::unescape(original, false);
+    if let Some((text, offsets)) = unescaped.text {
+        // JSON within JSON writes hidden characters as escapes, as Python does with all that is not ASCII.
+        if !text.is_ascii() {
+            let origin = |(from, to)| Origin::Span(offsets.original(from), offsets.original(to));
+            complete &= spans::find_invisible(&text, &mut |span, text| found(Decoded { text, origin: origin(span) }));
         }
+        found(Decoded { text, origin: Origin::Escapes(offsets) });
+    }
+    // Tags may be what a pattern asks for, so they are taken out in a view of its own.
+    if unescaped.tags
+        && let Some((text, offsets)) = escapes::unescape(original, true).text
+    {
+        found(Decoded { text, origin: Origin::Escapes(offsets) });
     }
     complete & spans::find(original, &mut |(from, to), text| found(Decoded { text, origin: Origin::Span(from, to) }))
 }

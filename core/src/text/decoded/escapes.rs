@@ -56,18 +56,25 @@ const NAMED: [(&str, char); 44] = [
     ("zwnj", '\u{200c}'),
 ];
 
-/// The text with every escape replaced, and with `tags` every tag too; and the way back. `None` when there is no escape, or no tag. Linear.
-pub fn unescape(original: &str, tags: bool) -> Option<(String, Offsets)> {
-    if tags && !has_tag(original.as_bytes()) {
-        return None;
-    }
-    let (mut out, mut offsets) = (String::new(), Offsets::default());
+/// What [`unescape`] made of a text.
+#[derive(Debug, Default)]
+pub struct Unescaped {
+    /// The text with every escape replaced, and the way back; `None` when there is none.
+    pub text: Option<(String, Offsets)>,
+    /// Whether there are HTML tags in it.
+    pub tags: bool,
+}
+
+/// Replaces every escape, and every tag too if `without_tags`. Linear.
+pub fn unescape(original: &str, without_tags: bool) -> Unescaped {
+    let (mut out, mut offsets, mut tags) = (String::new(), Offsets::default(), false);
     let (mut copied, mut at) = (0, 0);
     while let Some(found) = original.as_bytes().get(at..).and_then(next_special) {
         at += found;
         let rest = original.get(at..).unwrap_or_default();
-        let tag = if tags { tag(rest.as_bytes()) } else { None };
-        let Some((length, letter)) = tag.or_else(|| escape(rest)) else {
+        let tag = if without_tags || !tags { tag(rest.as_bytes()) } else { None };
+        tags |= tag.is_some();
+        let Some((length, letter)) = tag.filter(|_| without_tags).or_else(|| escape(rest)) else {
             at += 1;
             continue;
         };
@@ -83,11 +90,11 @@ pub fn unescape(original: &str, tags: bool) -> Option<(String, Offsets)> {
         copied = at;
     }
     if copied == 0 {
-        return None;
+        return Unescaped { text: None, tags };
     }
     offsets.mark(out.len(), copied);
     out.push_str(original.get(copied..).unwrap_or_default());
-    Some((out, offsets))
+    Unescaped { text: Some((out, offsets)), tags }
 }
 
 /// Where the next byte stands that can begin an escape. Eight at a time, since most texts have none.
@@ -117,11 +124,6 @@ fn escape(rest: &str) -> Option<(usize, char)> {
         b'\\' => backslash(rest.as_bytes()),
         _ => None,
     }
-}
-
-/// Whether there is a tag anywhere.
-fn has_tag(bytes: &[u8]) -> bool {
-    bytes.iter().enumerate().any(|(at, &byte)| byte == b'<' && bytes.get(at..).and_then(tag).is_some())
 }
 
 /// A tag, as far as tags are long.
@@ -247,7 +249,7 @@ mod tests {
     use alloc::string::ToString;
 
     fn text(original: &str) -> Option<String> {
-        unescape(original, false).map(|(text, _)| text)
+        unescape(original, false).text.map(|(text, _)| text)
     }
 
     #[test]
@@ -267,7 +269,7 @@ mod tests {
 
     #[test]
     fn tags_show_nothing() {
-        let text = |original| unescape(original, true).map(|(text, _)| text);
+        let text = |original| Some(unescape(original, true)).filter(|found| found.tags).and_then(|found| found.text).map(|(text, _)| text);
         assert_eq!(text("a<br>b<b class=\"x\">&#99;</b>d<!-- e -->").as_deref(), Some("a\u{200b}b\u{200b}c\u{200b}d\u{200b}"));
         for plain in ["3 < 5 > 2 <", "a <b c", "a <b <c", "&lt;b&gt;", "< b>"] {
             assert_eq!(text(plain), None, "{plain}");
@@ -295,7 +297,7 @@ mod tests {
     #[test]
     fn offsets_lead_back() {
         let original = "a&#98;c %64%65 f";
-        let (text, offsets) = unescape(original, false).expect("it has some");
+        let (text, offsets) = unescape(original, false).text.expect("it has some");
         assert_eq!(text, "abc de f");
         let back = |start: usize, end: usize| original[offsets.original(start)..offsets.original(end)].to_string();
         assert_eq!(back(0, 1), "a");
