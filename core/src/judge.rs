@@ -142,7 +142,8 @@ impl<'t> Judge<'t> {
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
         let Document { format, issues, .. } = document;
-        let Scanned { turn_messages, exempt_hits, .. } = scanned;
+        let exempt_hits = scanned.exempt_hits + self.exempt_issues(&issues, exempt);
+        let turn_messages = scanned.turn_messages;
         Judgement { verdict, decisive, drop_messages, offending_strings, format, score, turn_messages, reasons, exempt_hits, issues }
     }
 
@@ -197,7 +198,7 @@ impl<'t> Judge<'t> {
             score: Score::default(),
             turn_messages: Vec::new(),
             reasons: Vec::new(),
-            exempt_hits: 0,
+            exempt_hits: self.exempt_issues(&issues, exempt),
             issues,
         }
     }
@@ -221,6 +222,11 @@ impl<'t> Judge<'t> {
         };
         let verdict = verdict_of(rule_use).filter(|verdict| recognised || *verdict < Verdict::Block)?;
         (!exempt.covers(number, None)).then(|| (verdict, Reason::of_rule(issue.kind.rule(), Some(rule_use))))
+    }
+
+    /// How many kinds of issues there are that an exemption covers.
+    fn exempt_issues(&self, issues: &Issues, exempt: Exempt<'_>) -> u32 {
+        issues.kinds().map(|kind| u32::from(exempt.covers(rules::issue_number(&self.catalog, kind), None))).sum()
     }
 
     /// The reason to name for a conversation that reaches tau: the weightiest pattern of the first turn with the peak score. None when no turn

@@ -75,7 +75,7 @@ pub const MAX_OPERATOR_PATTERN_BYTES: usize = 256;
 /// Longest name of an operator's rule or category, in bytes.
 pub const MAX_OPERATOR_NAME_BYTES: usize = 64;
 /// Largest compiled form of an operator's pattern, in bytes; it bounds the work for each byte that the pattern is run on.
-pub const MAX_OPERATOR_COMPILED_BYTES: usize = 16 * 1024;
+pub const MAX_OPERATOR_COMPILED_BYTES: usize = 8 * 1024;
 /// Shortest literal that a match of an operator's pattern must hold, in bytes.
 pub const MIN_OPERATOR_LITERAL_BYTES: usize = 3;
 /// How far to each side of the literal an operator's pattern is looked for, in bytes.
@@ -83,6 +83,6 @@ pub const OPERATOR_WINDOW_BYTES: usize = 256;
 /// How much further a word at the border of that piece is taken in, in bytes.
 pub const MAX_OPERATOR_WORD_BYTES: usize = 64;
 /// Most bytes of a body that operators' patterns are run on, all patterns together; more is an issue that flags.
-pub const MAX_OPERATOR_SCAN_BYTES: usize = 64 * 1024;
+pub const MAX_OPERATOR_SCAN_BYTES: usize = 32 * 1024;
 /// Most phrases of a body that count for nothing because their sentences only mention them.
 pub const MAX_MENTIONS: usize = 256;

@@ -88,11 +88,14 @@ impl Request {
         if !hint.ai_path && (settings.other_paths == OtherPaths::Ignore || self.is_grpc()) {
             return Body::Ignored;
         }
-        if self.codings().is_none() {
-            return Body::Encoded(hint);
-        }
+        let unknown_coding = self.codings().is_none();
         if !hint.ai_path {
-            return Body::ReadIfJson(hint);
+            // Many servers do not heed the coding of a request, so a body that is JSON as it stands is looked at all the same.
+            let issue = if unknown_coding { Some(IssueKind::ContentEncoding) } else { hint.issue };
+            return Body::ReadIfJson(Hint { issue, ..hint });
+        }
+        if unknown_coding {
+            return Body::Encoded(hint);
         }
         let length = core::str::from_utf8(self.value("content-length").unwrap_or_default()).unwrap_or_default().trim();
         match length.parse::<u64>() {
@@ -189,7 +192,10 @@ mod tests {
         assert_eq!(body(&[(":path", "/x"), ("content-encoding", "deflate")]), Body::ReadIfJson(OTHER));
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "identity, BR")]), Body::Encoded(OPENAI));
         assert_eq!(body(&[(":path", "/chat/completions"), ("content-encoding", "gzip,gzip,gzip,gzip")]), Body::Encoded(OPENAI));
-        assert_eq!(body(&[(":path", "/x"), ("content-encoding", "identity"), ("content-encoding", "br")]), Body::Encoded(OTHER));
+        assert_eq!(
+            body(&[(":path", "/x"), ("content-encoding", "identity"), ("content-encoding", "br")]),
+            Body::ReadIfJson(Hint { issue: Some(IssueKind::ContentEncoding), ..OTHER })
+        );
     }
 
     #[test]

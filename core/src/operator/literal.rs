@@ -8,6 +8,8 @@ use crate::limits::MIN_OPERATOR_LITERAL_BYTES;
 const ANCHOR: &str = "a pattern looks at a piece of a text, which has no begin and end of its own: leave out `^`, `$`, `\\A` and `\\z`";
 const GROUP: &str = "groups with a name or flags are not taken; use `(...)` or `(?:...)`: the case of letters does not count anyway";
 const ESCAPE: &str = "`\\x`, `\\u` and `\\U` are not taken; write the character itself";
+const BRACKETS: &str =
+    "brackets within brackets, such as `[[:digit:]]`, are not taken; write the characters, for example `[0-9]`, or `\\[` for a bracket";
 const ALTERNATIVES: &str = "it consists of alternatives, so no literal stands in every match; give each a pattern of its own, or put them into a group beside a word";
 
 /// The longest run of plain characters that stands in every match: outside groups, brackets and repetitions, without white space. ASCII letters in
@@ -30,7 +32,7 @@ pub(super) fn required(pattern: &str) -> Result<String, String> {
             },
             '[' => {
                 runs.end();
-                skip_brackets(&mut letters);
+                skip_brackets(&mut letters)?;
             }
             '(' => {
                 runs.end();
@@ -96,16 +98,18 @@ impl Runs {
 }
 
 /// Goes behind the bracket that closes a class. A bracket that stands first in it is one of its characters.
-fn skip_brackets(letters: &mut core::iter::Peekable<core::str::Chars<'_>>) {
+fn skip_brackets(letters: &mut core::iter::Peekable<core::str::Chars<'_>>) -> Result<(), String> {
     let _ = letters.next_if_eq(&'^');
     let _ = letters.next_if_eq(&']');
     while let Some(letter) = letters.next() {
         match letter {
-            ']' => return,
+            ']' => break,
+            '[' => return Err(BRACKETS.into()),
             '\\' => drop(letters.next()),
             _ => {}
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -153,6 +157,8 @@ mod tests {
             (r"(x|\z)abc", "no begin and end"),
             ("(?i)abc", "flags"),
             ("(?P<n>x)abc", "flags"),
+            ("[[:digit:]]zebra", "`[0-9]`"),
+            ("[^[:space:]]giraffe", "brackets within brackets"),
             (r"\x41bc", "the character itself"),
             (r"\u{41}bc", "the character itself"),
         ] {

@@ -56,6 +56,7 @@ impl Record {
             "bytes_sent": self.bytes_sent,
             "duration_ms": self.started.elapsed().as_millis() as u64,
             "verdict": state("floodmark.verdict"),
+            "action": state("floodmark.action"),
             "score": score,
             "rule": state("floodmark.rule"),
             "event_id": state("floodmark.event_id"),

@@ -112,7 +112,7 @@ A code name that must not reach a model, in a category of its own, and a phrase 
 
 A pattern is run only near its literal (`project`, `grandma`), so choose one with a rare word outside its groups. Letters are looked at as they are
 after folding: `project` is found in capitals, in full width, with accents and invisible characters between its letters, and in text that was encoded; it is not found when
-its letters are set apart or its words run together, which the built-in patterns see through. The expressions may be run on 64 KiB of a
+its letters are set apart or its words run together, which the built-in patterns see through. The expressions may be run on 32 KiB of a
 body, all together; when that does not do, the issue `operator_patterns` flags.
 ";
 
