@@ -5,11 +5,13 @@ mod gateway;
 mod line;
 mod load;
 mod native;
+mod stages;
 mod stats;
 mod wasm;
 
 pub use gateway::{Effort, measure as gateway};
 pub use line::{Line, table};
 pub use native::{SIZES, judge, measure as native};
+pub use stages::measure as stages;
 pub use stats::Samples;
 pub use wasm::measure as wasm;

@@ -41,6 +41,7 @@ impl Args {
         let effort = Effort { rounds, blocks, time, native };
         eprintln!("native ...");
         let mut lines = bench::native(native)?;
+        lines.extend(bench::stages(native)?);
         eprintln!("wasm ...");
         lines.extend(bench::wasm(&self.wasm, native)?);
         if self.envoy.is_some() || std::env::var_os(BINARY_VARIABLE).is_some() {
