@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
+use floodmark_core::score::CategorySet;
 use floodmark_core::wire::{Effect, IssueKind};
 use floodmark_plugin::config::{Config, Settings};
 use floodmark_plugin::host::{Header, Host, HostError, LocalReply, LogLevel};
@@ -14,15 +15,15 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 /// The types' schema has a form that this does not know.
-pub fn page() -> Result<String> {
+pub fn page(set: &CategorySet<'_>) -> Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Config)).context("the configuration's schema")?;
     let defaults = serde_json::json!({"enabled": true, "defaults": serde_json::to_value(Settings::default())?});
     let mut page = String::from(HEAD);
     let keys = Keys { schema: &schema, defaults: &defaults };
     keys.table(&mut page, &schema, "")?;
     page.push_str("\n## Categories and rules\n\n| category | weight by default | rules |\n|---|---|---|\n");
-    for category in floodmark_tables::CATEGORIES.categories {
-        let ids = floodmark_tables::CATEGORIES.patterns.iter().map(|pattern| pattern.id);
+    for category in set.categories {
+        let ids = set.patterns.iter().map(|pattern| pattern.id);
         let rules = ids.filter_map(|id| Some(format!("`{}`", id.strip_prefix(category.name)?.strip_prefix('.')?)));
         writeln!(page, "| `{}` | {} | {} |", category.name, category.weight, rules.collect::<Vec<_>>().join(", "))?;
     }

@@ -77,7 +77,7 @@ fn outputs(root: &Path) -> Result<Vec<Output>> {
         Output { path: "tables/src/generated/categories.rs", text: emit::categories(&compiled, &version("regex-automata")?) },
         Output { path: "tables/src/generated/folds.rs", text: emit::folds(&compiled, &tools) },
         Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
-        Output { path: "docs/config.md", text: config_doc::page()? },
+        Output { path: "docs/config.md", text: compiled.with_set(config_doc::page)? },
     ];
     for (vectors, path) in CONVERSATIONS {
         outputs.push(Output { path, text: vectors::expand(vectors, &read(&root.join(vectors))?, &compiled)? });
