@@ -112,7 +112,7 @@ impl<'s> Scanner<'s> {
         }
         // Patterns of the operator's own want white space folded too.
         let own = self.catalog.patterns() > self.catalog.set.patterns.len();
-        let view = |text| Folded::ascii(text).filter(|_| !own).unwrap_or_else(|| Folded::new(text, folds));
+        let view = |text| if own { Folded::new(text, folds) } else { Folded::of(text, folds) };
         let mut views: Vec<Folded<'_>> = document.events.iter().map(|event| view(&event.text)).collect();
         views.extend(decoded.iter().map(|(_, decoded)| view(decoded.as_str())));
         let (hits, whole) = self.hits(document, &decoded, &views);

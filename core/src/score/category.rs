@@ -104,15 +104,9 @@ impl CategorySet<'_> {
 
     /// The patterns that one text holds in plain or folded spelling, for tests and tools.
     pub fn scan_text(&self, text: &str) -> Vec<Hit> {
-        let view = [Folded::ascii(text).unwrap_or_else(|| Folded::new(text, &self.folds))];
+        let view = [Folded::of(text, &self.folds)];
         let mut hits = Vec::new();
         self.scan(&view, |_| true, |_, hit| hits.push(hit));
         hits
-    }
-
-    /// The bit of a pattern's category in a mask of categories.
-    pub fn category_bit(&self, pattern: u16) -> u32 {
-        let category = self.patterns.get(usize::from(pattern)).map_or(u32::MAX, |pattern| u32::from(pattern.category));
-        1u32.checked_shl(category).unwrap_or(0)
     }
 }

@@ -37,7 +37,6 @@ struct Piece<'x> {
 /// Calls `found` for every place where a word ends with which patterns may end, text by text and in ascending order. Linear.
 pub fn scan<'x>(filter: &Filter<'_>, texts: impl Iterator<Item = &'x Folded<'x>>, mut found: impl FnMut(Candidate)) {
     let mut batch = Batch::default();
-    let mut filled = 0;
     for (text, view) in texts.enumerate() {
         let bytes = view.as_str().as_bytes();
         if view.is_broken() {
@@ -46,11 +45,10 @@ pub fn scan<'x>(filter: &Filter<'_>, texts: impl Iterator<Item = &'x Folded<'x>>
             continue;
         }
         cut(text, bytes, |piece| {
+            batch.bytes += piece.to - piece.start;
             batch.pieces.push(piece);
-            filled += piece.to - piece.start;
-            if filled >= BATCH_BYTES {
+            if batch.bytes >= BATCH_BYTES {
                 batch.run(filter, &mut found);
-                filled = 0;
             }
         });
     }
@@ -98,6 +96,8 @@ fn overlap(bytes: &[u8], border: usize) -> Option<usize> {
 #[derive(Default)]
 struct Batch<'x> {
     pieces: Vec<Piece<'x>>,
+    /// How many bytes these are.
+    bytes: usize,
     lanes: [Lane<'x>; LANES],
     /// For each piece: its lane, and which of the lane's candidates are its own.
     results: Vec<(usize, usize, usize)>,
@@ -115,6 +115,7 @@ struct Lane<'x> {
 
 impl Batch<'_> {
     fn run(&mut self, filter: &Filter<'_>, found: &mut impl FnMut(Candidate)) {
+        self.bytes = 0;
         self.results.resize(self.pieces.len(), (0, 0, 0));
         let mut waiting = self.pieces.drain(..).enumerate();
         loop {

@@ -96,12 +96,12 @@ impl<'v> Reader<'v> {
         Reader { text: folded.as_str().as_bytes(), folded, tries: Vec::new(), last_word_end: (0, 0), words: Default::default() }
     }
 
-    /// Looks for the phrase of `pattern` whose last piece stands at `start..end`. Of several the one that is spelt as usual, and of those the one that begins
-    /// last.
+    /// Looks for the phrase of `pattern` whose last piece stands at `start..end`, where a word ends. Of several the one that is spelt as usual, and of
+    /// those the one that begins last.
     ///
     /// Takes at most [`MAX_PHRASE_STEPS`] steps, of a length that the longest gap bounds; a phrase that needs more is none.
     pub fn find(&mut self, pattern: &PatternInfo<'_>, start: usize, end: usize) -> Option<Found> {
-        if !is_border(self.folded, start) || !is_border(self.folded, end) {
+        if !is_border(self.folded, start) {
             return None;
         }
         // Mostly it is the piece before that does not stand there.

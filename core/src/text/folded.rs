@@ -27,6 +27,11 @@ impl<'e> Folded<'e> {
         original.is_ascii().then_some(plain)
     }
 
+    /// What the scanner reads of `original`: an ASCII text itself, any other folded.
+    pub fn of(original: &'e str, table: &FoldTable<'_>) -> Self {
+        Self::ascii(original).unwrap_or_else(|| Self::new(original, table))
+    }
+
     /// Folds `original`. Linear; the view is at most six times as long.
     pub fn new(original: &str, table: &FoldTable<'_>) -> Folded<'static> {
         let mut folder = Folder {

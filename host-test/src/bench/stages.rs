@@ -64,7 +64,7 @@ fn stages(name: &str, body: &str, samples: Samples) -> Vec<Line> {
     let read_body = Body::new(body.as_bytes());
     let document = read(&read_body, None);
     let texts: Vec<&str> = document.events.iter().map(|event| &*event.text).collect();
-    let view = |text| Folded::ascii(text).unwrap_or_else(|| Folded::new(text, &CATEGORIES.folds));
+    let view = |text| Folded::of(text, &CATEGORIES.folds);
     let views: Vec<_> = texts.iter().map(|text| view(text)).collect();
     let line = |stage: &str, seconds| Line::new(format!("native, 64 KB, {name}: {stage}"), per_kb(seconds, body.len()), "us/KB");
     let reading = time_of(samples, || {

@@ -7,7 +7,7 @@ use floodmark_host::client::{Answer, Call, Protocol};
 use floodmark_host::demo::Case;
 use floodmark_host::envoy::{Config, Envoy};
 
-use crate::stage::{Stage, assert_judged, assert_openai_refusal, call, case, checks};
+use crate::stage::{Stage, assert_judged, assert_openai_refusal, call, case, checks, with_trailers};
 
 checks![
     redacted_bodies_reach_the_provider_in_their_length,
@@ -83,16 +83,9 @@ async fn stat(envoy: &Envoy, name: &str) -> anyhow::Result<u64> {
 
 /// The body is whole only when the trailers come, so it is replaced in their callback.
 async fn a_redacted_body_may_end_in_trailers(stage: &Stage) -> anyhow::Result<()> {
-    let http2 = "type: STATIC
-      typed_extension_protocol_options:
-        envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
-          \"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
-          explicit_http_config: {http2_protocol_options: {}}";
-    let trailers = "codec_type: AUTO
-                http_protocol_options: {enable_trailers: true}";
     let config = stage.config("enforce").await?.replace(ACTION, "action: redact")?;
     for (held, config) in [(false, config.clone()), (true, holding(config)?)] {
-        let envoy = stage.start(config.replace("codec_type: AUTO", trailers)?.replace("type: STATIC", http2)?).await?;
+        let envoy = stage.start(with_trailers(config)?).await?;
         let case = case("slow_burn")?;
         for protocol in PROTOCOLS {
             for size in [100, 1_000_000] {

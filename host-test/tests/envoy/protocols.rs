@@ -5,7 +5,7 @@ use std::time::Duration;
 use floodmark_host::client::Protocol;
 use floodmark_host::envoy::Envoy;
 
-use crate::stage::{Stage, assert_judged, call, case, checks};
+use crate::stage::{Stage, assert_judged, call, case, checks, with_trailers};
 
 checks![every_cut_gets_the_same_verdict, a_body_that_ends_in_trailers_is_judged, trailers_that_envoy_drops_hide_nothing];
 
@@ -36,17 +36,7 @@ async fn every_cut_gets_the_same_verdict(stage: &Stage) -> anyhow::Result<()> {
 
 /// Envoy never says "end of stream" with the body when trailers follow, so this is the way round a filter that waits for it.
 async fn a_body_that_ends_in_trailers_is_judged(stage: &Stage) -> anyhow::Result<()> {
-    let http2 = "type: STATIC
-      typed_extension_protocol_options:
-        envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
-          \"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
-          explicit_http_config: {http2_protocol_options: {}}";
-    let trailers = "codec_type: AUTO
-                http_protocol_options: {enable_trailers: true}";
-    let edited = |name: &'static str| async move {
-        let config = stage.config(name).await?;
-        stage.start(config.replace("codec_type: AUTO", trailers)?.replace("type: STATIC", http2)?).await
-    };
+    let edited = |name: &'static str| async move { stage.start(with_trailers(stage.config(name).await?)?).await };
     let (enforce, monitor) = (edited("enforce").await?, edited("monitor").await?);
     for protocol in PROTOCOLS {
         let id = format!("trailers-attack-{protocol:?}");

@@ -165,6 +165,18 @@ pub fn call(case: &Case) -> Call {
     Call::post(&case.path, case.body.get().to_owned())
 }
 
+/// `config` with trailers let through: from HTTP/1.1 clients too, and to an HTTP/2 upstream.
+pub fn with_trailers(config: Config) -> anyhow::Result<Config> {
+    let http2 = "type: STATIC
+      typed_extension_protocol_options:
+        envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
+          \"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
+          explicit_http_config: {http2_protocol_options: {}}";
+    let trailers = "codec_type: AUTO
+                http_protocol_options: {enable_trailers: true}";
+    config.replace("codec_type: AUTO", trailers)?.replace("type: STATIC", http2)
+}
+
 /// Asserts that the access log has the case's verdict and score under `id`.
 pub async fn assert_judged(envoy: &Envoy, id: &str, case: &Case) -> anyhow::Result<()> {
     let line = envoy.access_line(id).await?;
