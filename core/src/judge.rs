@@ -14,13 +14,15 @@ use crate::rules::{self, Exempt, Exemption, RuleUse};
 use crate::scan::{Scanned, Scanner};
 use crate::score::CategorySet;
 use crate::verdict::Verdict;
-use crate::wire::{self, Body, Channel, Document, Effect, Format, Issue, IssueKind, Issues, RawString};
+use crate::wire::{self, Body, Channel, Direction, Document, Effect, Format, IdKind, Issue, IssueKind, Issues, RawString, Rpc};
 
 /// What is known of a request besides its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
     /// The format that the config or the path names.
     pub format: Option<Format>,
+    /// Which way the body goes.
+    pub direction: Direction,
     /// The request is AI traffic whatever its body says, so a body that cannot be read is refused.
     pub ai_path: bool,
     /// What is odd about the request's headers.
@@ -53,6 +55,16 @@ pub struct Judgement<'t> {
     pub exempt_hits: u32,
     /// What was odd about the body.
     pub issues: Issues,
+    /// The JSON-RPC requests in it.
+    pub rpc: Rpc,
+    /// What in it names the conversation.
+    pub ids: Vec<IdKind>,
+    /// It asks for a stream.
+    pub stream: bool,
+    /// Number of tool calls in it.
+    pub tool_calls: u32,
+    /// Number of tool results in it.
+    pub tool_results: u32,
 }
 
 /// A policy made ready for a set of categories.
@@ -141,10 +153,29 @@ impl<'t> Judge<'t> {
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
-        let Document { format, issues, .. } = document;
+        let count = |channel| document.events.iter().map(|event| u32::from(event.channel == channel)).sum();
+        let (tool_calls, tool_results) = (count(Channel::ToolCall), count(Channel::ToolResult));
+        let ids = document.ids.iter().map(|id| id.kind).collect();
+        let Document { format, issues, rpc, stream, .. } = document;
         let exempt_hits = scanned.exempt_hits + self.exempt_issues(&issues, exempt);
         let turn_messages = scanned.turn_messages;
-        Judgement { verdict, decisive, drop_messages, offending_strings, format, score, turn_messages, reasons, exempt_hits, issues }
+        Judgement {
+            verdict,
+            decisive,
+            drop_messages,
+            offending_strings,
+            format,
+            score,
+            turn_messages,
+            reasons,
+            exempt_hits,
+            issues,
+            rpc,
+            ids,
+            stream,
+            tool_calls,
+            tool_results,
+        }
     }
 
     fn formula(&self) -> Formula<'_> {
@@ -200,6 +231,11 @@ impl<'t> Judge<'t> {
             reasons: Vec::new(),
             exempt_hits: self.exempt_issues(&issues, exempt),
             issues,
+            rpc: Rpc::default(),
+            ids: Vec::new(),
+            stream: false,
+            tool_calls: 0,
+            tool_results: 0,
         }
     }
 

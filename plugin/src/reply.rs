@@ -54,9 +54,7 @@ pub fn refusal(judgement: &Judgement<'_>, pinned: Option<Format>, status: u32, e
             error: AnthropicError { kind: "permission_error", message: &message },
             request_id: event_id,
         }),
-        Format::OpenAiChat | Format::Unknown => {
-            to_json(&OpenAi { error: OpenAiError { message: &message, kind: "invalid_request_error", param: None, code: CODE } })
-        }
+        _ => to_json(&OpenAi { error: OpenAiError { message: &message, kind: "invalid_request_error", param: None, code: CODE } }),
     };
     LocalReply {
         status,

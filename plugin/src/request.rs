@@ -84,7 +84,7 @@ impl Request {
         let listed = settings.paths.iter().find(|listed| path::ends_with(&self.path, &listed.suffix));
         let format = listed.and_then(|listed| listed.format).map(Into::into);
         let issue = self.foreign_charset().then_some(IssueKind::Charset);
-        let hint = Hint { ai_path: listed.is_some(), format, issue, exemptions };
+        let hint = Hint { ai_path: listed.is_some(), format, issue, exemptions, ..Hint::default() };
         if !hint.ai_path && (settings.other_paths == OtherPaths::Ignore || self.is_grpc()) {
             return Body::Ignored;
         }
@@ -148,15 +148,16 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use floodmark_core::wire::Format;
+    use floodmark_core::wire::{Direction, Format};
 
     fn body(headers: &[(&str, &str)]) -> Body {
         let headers = headers.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec())).collect();
         Request::new(headers).body(&Settings::default(), 0)
     }
 
-    const OPENAI: Hint = Hint { ai_path: true, format: Some(Format::OpenAiChat), issue: None, exemptions: 0 };
-    const OTHER: Hint = Hint { ai_path: false, format: None, issue: None, exemptions: 0 };
+    const OPENAI: Hint =
+        Hint { ai_path: true, format: Some(Format::OpenAiChat), direction: Direction::Request, issue: None, exemptions: 0 };
+    const OTHER: Hint = Hint { ai_path: false, format: None, direction: Direction::Request, issue: None, exemptions: 0 };
 
     #[test]
     fn paths_win_over_headers() {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A request whose path is known to carry AI traffic: a body that cannot be read is refused, as a gateway would.
-const HINT: Hint = Hint { format: None, ai_path: true, issue: None, exemptions: 0 };
+const HINT: Hint = Hint { format: None, ai_path: true, direction: floodmark_core::wire::Direction::Request, issue: None, exemptions: 0 };
 
 /// Judges a chat body and gives the report, the same JSON as the gateway and the command line give. `policy` is the JSON of a policy, as in a
 /// gateway's configuration; keys that it leaves out have their defaults.

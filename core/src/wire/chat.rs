@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::body::Body;
-use super::document::{Channel, Document, Event};
+use super::document::{Channel, Document, Event, Rpc};
 use super::draft::{Draft, Holds, Joined};
 use super::format::Format;
 use super::issue::{IssueKind, Issues};
@@ -39,7 +39,7 @@ pub fn read<'b>(body: &'b Body<'_>, hint: Option<Format>) -> Document<'b> {
     if format == Format::Unknown {
         chat.reader.issues.push(IssueKind::UnknownFormat, 0);
     }
-    Document { format, events: chat.events, issues: chat.reader.issues }
+    Document { format, events: chat.events, rpc: Rpc::default(), ids: Vec::new(), stream: false, issues: chat.reader.issues }
 }
 
 /// What stands at a key: the same in every format that knows it.

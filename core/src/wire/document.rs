@@ -1,6 +1,7 @@
 //! What a body says: its events in wire order.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,13 @@ pub enum Channel {
     ToolResult,
     /// The strings of a tool call's arguments.
     ToolCall,
-    /// Anything else in the body that holds text: tool definitions, metadata, unknown keys.
+    /// What says how a tool is used: definitions in chat requests, `tools/list` results of MCP.
+    ToolDefinition,
+    /// What an MCP server says to the model: prompts, instructions, sampling and elicitation requests.
+    Prompt,
+    /// What an MCP server's resources hold, and their descriptions.
+    Resource,
+    /// Anything else in the body that holds text: metadata, unknown keys.
     Other,
 }
 
@@ -36,6 +43,9 @@ impl Channel {
             Channel::Assistant => "assistant",
             Channel::ToolResult => "tool_result",
             Channel::ToolCall => "tool_call",
+            Channel::ToolDefinition => "tool_definition",
+            Channel::Prompt => "prompt",
+            Channel::Resource => "resource",
             Channel::Other => "other",
         }
     }
@@ -44,6 +54,25 @@ impl Channel {
     pub const fn is_turn(self) -> bool {
         matches!(self, Channel::User | Channel::ToolResult)
     }
+}
+
+/// Who a message says that it is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// `system`, and instructions outside the messages.
+    System,
+    /// `developer`.
+    Developer,
+    /// `user`.
+    User,
+    /// `assistant`, `model`, `agent`.
+    Assistant,
+    /// `tool`, `function`.
+    Tool,
+    /// No role, or one that no format knows.
+    Unknown,
 }
 
 /// Stands between records of an event's text. No pattern is found across it ([`crate::score::letters::BORDER`]).
@@ -56,6 +85,12 @@ pub struct Event<'b> {
     pub message: Option<u32>,
     /// Where the text came from.
     pub channel: Channel,
+    /// The role of the message that it stands in; `None` outside messages.
+    pub role: Option<Role>,
+    /// Name of the tool that is called, or that gave the result, where the body says it there.
+    pub tool: Option<Cow<'b, str>>,
+    /// The identifier that joins a call and its result.
+    pub call_id: Option<Cow<'b, str>>,
     /// The text's parts joined by line feeds, then its records set apart by U+001F, which no pattern matches.
     pub text: Cow<'b, str>,
     /// Where the records begin, that is strings which are no message text but which a model may be shown; the text's length without any.
@@ -79,7 +114,7 @@ impl<'b> Event<'b> {
     /// An event of one text.
     pub(super) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
         let records_at = text.len();
-        Event { message, channel, text, records_at, strings: Vec::new() }
+        Event { message, channel, role: None, tool: None, call_id: None, text, records_at, strings: Vec::new() }
     }
 
     /// The message's own text, without records.
@@ -95,6 +130,59 @@ pub struct Document<'b> {
     pub format: Format,
     /// In wire order.
     pub events: Vec<Event<'b>>,
+    /// The JSON-RPC requests in it, which a refusal must answer.
+    pub rpc: Rpc,
+    /// What names the conversation, each kind once, as far as the body says.
+    pub ids: Vec<BodyId<'b>>,
+    /// The request asks for a stream.
+    pub stream: bool,
     /// What was odd, the encoding's issues first.
     pub issues: Issues,
+}
+
+/// The JSON-RPC requests of a body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rpc {
+    /// The `id` of each request, as its JSON spells it (a string with its quotes, a number, `null`); notifications and answers have none. Ids longer
+    /// than [`crate::limits::MAX_ID_BYTES`] are `null`.
+    pub ids: Vec<String>,
+    /// The body is a batch, an array of messages: so must its answer be.
+    pub batch: bool,
+}
+
+/// What an identifier in a body names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IdKind {
+    /// A Responses conversation.
+    Conversation,
+    /// The response that a Responses request goes on from.
+    PreviousResponse,
+    /// The `id` of a Responses response.
+    Response,
+    /// An A2A context.
+    Context,
+    /// The user or session that a chat request names (`metadata.user_id`, `user`, `safety_identifier`, `prompt_cache_key`).
+    User,
+}
+
+impl IdKind {
+    /// Its name in logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            IdKind::Conversation => "conversation",
+            IdKind::PreviousResponse => "previous_response",
+            IdKind::Response => "response",
+            IdKind::Context => "context",
+            IdKind::User => "user",
+        }
+    }
+}
+
+/// An identifier, at most [`crate::limits::MAX_ID_BYTES`] long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyId<'b> {
+    /// What it names.
+    pub kind: IdKind,
+    /// Its value.
+    pub value: Cow<'b, str>,
 }

@@ -103,7 +103,7 @@ impl<'b> Joined<'b> {
         if let Some(records) = records {
             append(&mut text, records, RECORD_BORDER);
         }
-        Event { message, channel, text: text.unwrap_or_default(), records_at: own_bytes, strings }
+        Event { records_at: own_bytes, strings, ..Event::plain(message, channel, text.unwrap_or_default()) }
     }
 }
 

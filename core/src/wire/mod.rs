@@ -10,10 +10,12 @@ pub mod format;
 pub mod issue;
 pub mod json;
 pub mod openai_chat;
+pub mod stream;
 
 pub use body::{Body, begins_like_json};
 pub use chat::read;
-pub use document::{Channel, Document, Event, RawString};
+pub use document::{BodyId, Channel, Document, Event, IdKind, RawString, Role, Rpc};
 pub use encoding::{Codings, Decoded};
-pub use format::Format;
+pub use format::{Direction, Format};
 pub use issue::{Effect, Issue, IssueKind, Issues};
+pub use stream::Framing;

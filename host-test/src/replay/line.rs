@@ -89,7 +89,7 @@ impl Line {
 fn path_of(body: &[u8]) -> &'static str {
     match wire::read(&wire::Body::new(body), None).format {
         Format::AnthropicMessages => ANTHROPIC_PATH,
-        Format::OpenAiChat | Format::Unknown => OPENAI_PATH,
+        _ => OPENAI_PATH,
     }
 }
 

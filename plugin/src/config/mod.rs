@@ -116,8 +116,21 @@ pub enum ApiFormat {
     /// OpenAI Chat Completions.
     #[serde(rename = "openai_chat")]
     OpenAiChat,
+    /// OpenAI Responses.
+    #[serde(rename = "openai_responses")]
+    OpenAiResponses,
     /// Anthropic Messages.
     AnthropicMessages,
+    /// Gemini generateContent.
+    Gemini,
+    /// Bedrock Converse.
+    BedrockConverse,
+    /// Ollama chat and generate.
+    Ollama,
+    /// Model Context Protocol.
+    Mcp,
+    /// Agent2Agent.
+    A2a,
 }
 
 /// What to do with requests on paths that are not listed.
@@ -206,6 +219,12 @@ impl From<ApiFormat> for Format {
     fn from(format: ApiFormat) -> Self {
         match format {
             ApiFormat::OpenAiChat => Format::OpenAiChat,
+            ApiFormat::OpenAiResponses => Format::OpenAiResponses,
+            ApiFormat::Gemini => Format::Gemini,
+            ApiFormat::BedrockConverse => Format::BedrockConverse,
+            ApiFormat::Ollama => Format::Ollama,
+            ApiFormat::Mcp => Format::Mcp,
+            ApiFormat::A2a => Format::A2a,
             ApiFormat::AnthropicMessages => Format::AnthropicMessages,
         }
     }
