@@ -114,7 +114,7 @@ impl<'t> Judge<'t> {
         if let Some(issue) = hint.issue {
             body.issues.push(issue, 0);
         }
-        let mut document = wire::read(&body, hint.format);
+        let mut document = wire::read(&body, hint.format, hint.direction);
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
         let resampling = self.params.resampling.then_some(self.profile);
         let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt, resampling }.scan(&document);
@@ -241,7 +241,7 @@ impl<'t> Judge<'t> {
 
     /// Whether the start of a body that is too large to judge is already known for AI traffic.
     pub fn recognises(start: &[u8]) -> bool {
-        wire::read(&Body::new(start), None).format != Format::Unknown
+        wire::read(&Body::new(start), None, Direction::Request).format != Format::Unknown
     }
 
     /// What an issue makes of the verdict, and its rule; `None` when it is only counted.

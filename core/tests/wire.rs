@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use floodmark_core::wire::{self, Body, Codings, Format};
+use floodmark_core::wire::{self, Body, Codings, Direction, Format};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -47,8 +47,7 @@ impl Case {
 
     fn hint(&self) -> Option<Format> {
         let name = self.hint.as_deref()?;
-        let known = [Format::OpenAiChat, Format::AnthropicMessages];
-        Some(known.into_iter().find(|format| format.name() == name).unwrap_or_else(|| panic!("unknown hint {name}")))
+        Some(Format::KNOWN.into_iter().find(|format| format.name() == name).unwrap_or_else(|| panic!("unknown hint {name}")))
     }
 }
 
@@ -58,7 +57,7 @@ fn read(bytes: &[u8], codings: Codings, hint: Option<Format>) -> Value {
     if let Some(issue) = decoded.issue {
         body.issues.push(issue, 0);
     }
-    let document = wire::read(&body, hint);
+    let document = wire::read(&body, hint, Direction::Request);
     let event = |event: &wire::Event<'_>| json!({"message": event.message, "channel": event.channel.name(), "text": event.text});
     json!({
         "format": document.format.name(),
@@ -72,13 +71,18 @@ fn every_case_reads_as_it_says() {
     let mut paths = Vec::new();
     cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/wire"), &mut paths);
     assert!(paths.len() >= 35, "only {} cases found", paths.len());
+    let mut wrong = Vec::new();
     for path in paths {
         let text = fs::read_to_string(&path).expect("a readable case");
         let case: Case = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let words = case.content_encoding.iter().flat_map(|value| value.split(", "));
         let codings = Codings::parse(words).unwrap_or_else(|| panic!("{}: a coding that is not read", path.display()));
-        assert_eq!(read(&case.bytes(), codings, case.hint()), case.expect, "{}: {}", path.display(), case.note);
+        let found = read(&case.bytes(), codings, case.hint());
+        if found != case.expect {
+            wrong.push(format!("{}: {}\n found {found}\nexpect {}", path.display(), case.note, case.expect));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Where an event's strings stand in the body: quote to quote, apart from each other, and each a part of the event's text.
@@ -95,7 +99,7 @@ fn strings_stand_where_the_events_say() {
             continue;
         }
         let mut all = Vec::new();
-        for event in wire::read(&body, case.hint()).events {
+        for event in wire::read(&body, case.hint(), Direction::Request).events {
             for place in &event.strings {
                 let raw = std::str::from_utf8(&bytes[place.start as usize..place.end as usize]).expect("whole characters");
                 assert!(raw.len() >= 2 && raw.starts_with('"') && raw.ends_with('"'), "{}: {raw}", path.display());
@@ -119,7 +123,7 @@ fn identifiers_keys_and_spelled_arguments_have_no_place() {
     let body = br#"{"messages":[{"role":"user","name":"al","x":["ab","a b",{"c d":"e f"}],"content":[{"type":"text","text":"t"},
         {"type":"image_url","image_url":{"url":"data:,A"}}],"function_call":{"name":"n","arguments":"{\"a\":\"g h\"}"}}]}"#;
     let body = Body::new(body);
-    let document = wire::read(&body, None);
+    let document = wire::read(&body, None, Direction::Request);
     let [event] = document.events.as_slice() else { panic!("one event: {:?}", document.events) };
     let strings: Vec<&str> = event.strings.iter().map(|place| &body.text[place.start as usize..place.end as usize]).collect();
     assert_eq!(strings, [r#""a b""#, r#""e f""#, r#""t""#]);

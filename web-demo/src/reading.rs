@@ -18,7 +18,7 @@ pub struct EventText {
 /// The texts of a body, in wire order.
 pub fn events(body: &str) -> Vec<EventText> {
     let body = Body::new(body.as_bytes());
-    let document = wire::read(&body, None);
+    let document = wire::read(&body, None, wire::Direction::Request);
     let event = |event: wire::Event<'_>| EventText {
         message: event.message,
         channel: event.channel.name(),

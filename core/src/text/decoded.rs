@@ -8,6 +8,7 @@ mod escapes;
 mod spans;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::offsets::Offsets;
 
@@ -43,6 +44,13 @@ impl Decoded {
             }
         }
     }
+}
+
+/// The bytes of a file that base64 spells, line breaks and padding allowed; `None` when there is anything else in it.
+pub(crate) fn base64_file(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches(['=', '\r', '\n']);
+    let is_digit = |byte: &u8| matches!(byte, b'\r' | b'\n') || spans::sextet(*byte).is_some();
+    (!digits.is_empty() && digits.as_bytes().iter().all(is_digit)).then(|| spans::base64(digits.as_bytes()).collect())
 }
 
 /// Decodes what `original` holds. Returns whether that was all: `false` when there are more than [`crate::limits::MAX_ENCODED_SPANS`] encoded

@@ -5,6 +5,7 @@ pub mod fold_table;
 pub mod folded;
 pub mod offsets;
 
+pub(crate) use decoded::base64_file;
 pub use decoded::{Decoded, decode};
 pub use fold_table::{Fold, FoldTable};
 pub use folded::Folded;

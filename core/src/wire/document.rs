@@ -75,6 +75,31 @@ pub enum Role {
     Unknown,
 }
 
+impl Role {
+    /// The role of this name in any format, without regard to case; `None` when no format knows it.
+    pub fn of(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        Some(match name.strip_prefix("role_").unwrap_or(&name) {
+            "system" => Role::System,
+            "developer" => Role::Developer,
+            "user" => Role::User,
+            "assistant" | "model" | "agent" => Role::Assistant,
+            "tool" | "function" => Role::Tool,
+            _ => return None,
+        })
+    }
+
+    /// The channel of its messages' own text.
+    pub const fn channel(self) -> Channel {
+        match self {
+            Role::System | Role::Developer => Channel::System,
+            Role::User | Role::Unknown => Channel::User,
+            Role::Assistant => Channel::Assistant,
+            Role::Tool => Channel::ToolResult,
+        }
+    }
+}
+
 /// Stands between records of an event's text. No pattern is found across it ([`crate::score::letters::BORDER`]).
 pub const RECORD_BORDER: char = crate::score::letters::BORDER as char;
 
@@ -98,6 +123,10 @@ pub struct Event<'b> {
     /// Where its strings stand in the body, as far as they can be replaced. Keys, single words outside the text and arguments spelled in a string are
     /// left out: with others in their place the body would mean something else.
     pub strings: Vec<RawString>,
+    /// In a stream's message: the numbers of the choice, item or block and of the call in it, by which later messages go on with it.
+    pub slot: (u32, u32),
+    /// In a stream's message: no later message goes on with it.
+    pub whole: bool,
 }
 
 /// Where a JSON string stands in a body, from its opening quote to behind its closing one. Bodies are far smaller than four
@@ -114,7 +143,7 @@ impl<'b> Event<'b> {
     /// An event of one text.
     pub(super) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
         let records_at = text.len();
-        Event { message, channel, role: None, tool: None, call_id: None, text, records_at, strings: Vec::new() }
+        Event { message, channel, role: None, tool: None, call_id: None, text, records_at, strings: Vec::new(), slot: (0, 0), whole: false }
     }
 
     /// The message's own text, without records.
@@ -136,8 +165,19 @@ pub struct Document<'b> {
     pub ids: Vec<BodyId<'b>>,
     /// The request asks for a stream.
     pub stream: bool,
+    /// In a stream's message: what it ends.
+    pub ends: Ends,
     /// What was odd, the encoding's issues first.
     pub issues: Issues,
+}
+
+/// What a stream's message says is whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// All that came.
+    pub all: bool,
+    /// The choices, items or blocks of these numbers.
+    pub slots: Vec<u32>,
 }
 
 /// The JSON-RPC requests of a body.

@@ -4,34 +4,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::document::{Channel, Event, RECORD_BORDER, RawString};
+use super::document::{Channel, Event, RECORD_BORDER, RawString, Role};
 use super::issue::Issues;
 use super::json::Text;
-
-/// What the value of a key holds, in a message or a part of its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
-    /// The message's role.
-    Role,
-    /// The part's type.
-    Type,
-    /// Text for the model.
-    Text,
-    /// Text, or parts that hold text.
-    Parts,
-    /// A list of tool calls.
-    Calls,
-    /// A tool call.
-    Call,
-    /// A tool call's arguments: an object, or a string that spells one.
-    Arguments,
-    /// Where a document's content is: inline text, parts, or media.
-    Source,
-    /// Image, audio, video or file data.
-    Media,
-    /// An identifier that no model reads.
-    Opaque,
-}
 
 /// Texts put together. The first part is borrowed, so that a message of one plain part is not copied.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +14,14 @@ pub(super) struct Joined<'b> {
     parts: Option<Cow<'b, str>>,
     records: Option<Cow<'b, str>>,
     strings: Vec<RawString>,
+    /// The tool that is called, or that gave this back.
+    pub tool: Option<Cow<'b, str>>,
+    /// What joins a call and its result.
+    pub call_id: Option<Cow<'b, str>>,
+    /// The number that a stream's messages know it by.
+    pub index: Option<u32>,
+    /// Nothing of it is still to come.
+    pub whole: bool,
 }
 
 impl<'b> Joined<'b> {
@@ -48,7 +31,8 @@ impl<'b> Joined<'b> {
         self.part_of(text.decode(issues));
     }
 
-    fn part_of(&mut self, text: Cow<'b, str>) {
+    /// Adds a part that cannot be replaced in the body.
+    pub fn part_of(&mut self, text: Cow<'b, str>) {
         append(&mut self.parts, text, '\n');
     }
 
@@ -98,12 +82,22 @@ impl<'b> Joined<'b> {
     }
 
     pub fn into_event(self, message: Option<u32>, channel: Channel) -> Event<'b> {
-        let Joined { parts: mut text, records, strings } = self;
+        let Joined { parts: mut text, records, strings, tool, call_id, index, whole } = self;
         let own_bytes = text.as_ref().map_or(0, |text| text.len());
         if let Some(records) = records {
             append(&mut text, records, RECORD_BORDER);
         }
-        Event { records_at: own_bytes, strings, ..Event::plain(message, channel, text.unwrap_or_default()) }
+        // Elsewhere a name is an author's, and an id the message's own.
+        let of_tool = matches!(channel, Channel::ToolCall | Channel::ToolResult);
+        Event {
+            tool: tool.filter(|_| of_tool),
+            call_id: call_id.filter(|_| of_tool),
+            slot: (0, index.map_or(0, |index| index.saturating_add(1))),
+            whole,
+            records_at: own_bytes,
+            strings,
+            ..Event::plain(message, channel, text.unwrap_or_default())
+        }
     }
 }
 
@@ -119,7 +113,7 @@ fn append<'b>(to: &mut Option<Cow<'b, str>>, text: Cow<'b, str>, border: char) {
     });
 }
 
-/// What a message or a part holds so far.
+/// What an object holds so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft<'b> {
     /// Its own text.
@@ -128,11 +122,33 @@ pub(super) struct Draft<'b> {
     pub results: Vec<Joined<'b>>,
     /// Tool calls.
     pub calls: Vec<Joined<'b>>,
+    /// Whose message it says it is.
+    pub role: Option<Cow<'b, str>>,
+    /// Of which type it says it is.
+    pub kind: Option<Cow<'b, str>>,
+    /// A file's bytes, until it is known what they are.
+    pub data: Option<Text<'b>>,
+    /// What it says they are.
+    pub media_type: Option<Cow<'b, str>>,
+    /// It says that nothing more will come.
+    pub stopped: bool,
+}
+
+/// Where a draft's events belong.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Belongs {
+    /// Index of the message.
+    pub message: u32,
+    pub channel: Channel,
+    pub role: Option<Role>,
+    /// The number that a stream's messages know it by.
+    pub slot: u32,
 }
 
 impl<'b> Draft<'b> {
     /// The message's events: results first and calls last, as they stand to the text in every format, whatever the order of the keys.
-    pub fn into_events(mut self, message: u32, channel: Channel, events: &mut Vec<Event<'b>>) {
+    pub fn into_events(mut self, belongs: Belongs, events: &mut Vec<Event<'b>>) {
+        let Belongs { message, channel, role, slot } = belongs;
         if channel != Channel::Assistant {
             // Only a model calls tools. Elsewhere such keys are a place to hide text, so they count as the message's own.
             for call in self.calls.drain(..) {
@@ -141,10 +157,16 @@ impl<'b> Draft<'b> {
         }
         let only_results = self.own.is_empty() && !self.results.is_empty();
         let silent = self.own.is_empty() && channel == Channel::Assistant;
-        events.extend(self.results.into_iter().map(|result| result.into_event(Some(message), Channel::ToolResult)));
+        let mut add = |text: Joined<'b>, channel| {
+            let event = text.into_event(Some(message), channel);
+            // A call may have a number inside the message's; a text's own is the message's.
+            let inner = if channel == Channel::ToolCall { event.slot.1 } else { 0 };
+            events.push(Event { role, slot: (slot, inner), ..event });
+        };
+        self.results.into_iter().for_each(|result| add(result, Channel::ToolResult));
         if !only_results && !silent {
-            events.push(self.own.into_event(Some(message), channel));
+            add(self.own, channel);
         }
-        events.extend(self.calls.into_iter().map(|call| call.into_event(Some(message), Channel::ToolCall)));
+        self.calls.into_iter().for_each(|call| add(call, Channel::ToolCall));
     }
 }

@@ -21,8 +21,8 @@ pub enum Token<'b> {
     Key(Text<'b>),
     /// A string value.
     Text(Text<'b>),
-    /// A number, `true`, `false` or `null`.
-    Scalar,
+    /// A number, `true`, `false` or `null`, as it stands.
+    Scalar(&'b str),
     /// The document's value is complete.
     End,
 }
@@ -131,7 +131,7 @@ impl<'b> Reader<'b> {
                     continue;
                 }
                 Token::Text(text) => found(text, &mut self.issues),
-                Token::Scalar => (),
+                Token::Scalar(_) => (),
                 Token::End => return Some(()),
             }
             if depth == 0 {
@@ -250,10 +250,16 @@ impl<'b> Reader<'b> {
             return self.stop();
         }
         self.at += word.len();
-        Some(Token::Scalar)
+        self.scalar(self.at - word.len())
+    }
+
+    /// What stands between `from` and here.
+    fn scalar(&self, from: usize) -> Option<Token<'b>> {
+        Some(Token::Scalar(self.text.get(from..self.at).unwrap_or_default()))
     }
 
     fn number(&mut self) -> Option<Token<'b>> {
+        let from = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
@@ -272,7 +278,7 @@ impl<'b> Reader<'b> {
             }
             self.digits()?;
         }
-        Some(Token::Scalar)
+        self.scalar(from)
     }
 
     /// One digit or more.

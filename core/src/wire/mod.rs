@@ -1,21 +1,21 @@
 //! Wire formats: bytes of a request to one [`Document`] of events, with issues; never all or nothing.
 
-pub mod anthropic;
 pub mod body;
-mod chat;
 pub mod document;
 mod draft;
 pub mod encoding;
 pub mod format;
+pub mod formats;
 pub mod issue;
 pub mod json;
-pub mod openai_chat;
+mod read;
 pub mod stream;
+pub mod table;
 
 pub use body::{Body, begins_like_json};
-pub use chat::read;
-pub use document::{BodyId, Channel, Document, Event, IdKind, RawString, Role, Rpc};
+pub use document::{BodyId, Channel, Document, Ends, Event, IdKind, RawString, Role, Rpc};
 pub use encoding::{Codings, Decoded};
 pub use format::{Direction, Format};
 pub use issue::{Effect, Issue, IssueKind, Issues};
+pub use read::{read, read_frame};
 pub use stream::Framing;

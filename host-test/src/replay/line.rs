@@ -87,7 +87,7 @@ impl Line {
 
 /// Where a client would send this body. A path only hints, but it names the format.
 fn path_of(body: &[u8]) -> &'static str {
-    match wire::read(&wire::Body::new(body), None).format {
+    match wire::read(&wire::Body::new(body), None, wire::Direction::Request).format {
         Format::AnthropicMessages => ANTHROPIC_PATH,
         _ => OPENAI_PATH,
     }

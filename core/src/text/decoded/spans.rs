@@ -131,7 +131,7 @@ impl Finder<'_> {
 }
 
 /// The value of a base64 digit, of the plain alphabet or of the one for URLs.
-fn sextet(byte: u8) -> Option<u8> {
+pub fn sextet(byte: u8) -> Option<u8> {
     match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
         b'a'..=b'z' => Some(byte - b'a' + 26),
@@ -142,7 +142,8 @@ fn sextet(byte: u8) -> Option<u8> {
     }
 }
 
-fn base64(run: &[u8]) -> impl Iterator<Item = u8> {
+/// The bytes that base64 spells; what is no digit of it is passed over.
+pub fn base64(run: &[u8]) -> impl Iterator<Item = u8> {
     let mut digits = run.iter().filter_map(|&byte| sextet(byte));
     let (mut bits, mut kept) = (0u32, 0u32);
     core::iter::from_fn(move || {

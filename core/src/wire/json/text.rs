@@ -45,6 +45,11 @@ impl<'b> Text<'b> {
         (!self.key).then_some(RawString { start, end })
     }
 
+    /// What stands between its quotes.
+    pub fn raw(self) -> &'b str {
+        self.raw
+    }
+
     /// Its length between the quotes, in bytes.
     pub fn raw_bytes(self) -> usize {
         self.raw.len()

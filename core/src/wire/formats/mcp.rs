@@ -1,0 +1,61 @@
+//! Model Context Protocol: JSON-RPC over HTTP, one message, a batch, or a stream of messages. Told by the body, never by headers that mirror it.
+
+use super::super::document::Channel;
+use super::super::table::Place::{Message, Params, Result, Root};
+use super::super::table::{From, Holds, Key, key, mark};
+
+/// What each key holds.
+pub const KEYS: &[Key] = &[
+    mark(1, Root, "jsonrpc", Holds::RpcVersion),
+    key(Root, "id", Holds::RootId),
+    key(Root, "method", Holds::Method),
+    key(Root, "params", Holds::Nested(Params)),
+    key(Root, "result", Holds::Nested(Result)),
+    // Requests. What a client was asked for comes back in `inputResponses` and goes to the tool.
+    key(Params, "name", Holds::Name),
+    key(Params, "arguments", Holds::Arguments),
+    key(Params, "inputResponses", Holds::Arguments),
+    key(Params, "uri", Holds::Opaque),
+    key(Params, "cursor", Holds::Opaque),
+    key(Params, "requestState", Holds::Opaque),
+    key(Params, "protocolVersion", Holds::Opaque),
+    // A server's requests to the model or the user: sampling and elicitation.
+    key(Params, "messages", Holds::Messages(From::Server)),
+    key(Params, "systemPrompt", Holds::On(Channel::Prompt)),
+    key(Params, "message", Holds::Message(From::Peer)),
+    key(Params, "requestedSchema", Holds::On(Channel::Prompt)),
+    key(Params, "tools", Holds::On(Channel::ToolDefinition)),
+    // Answers. A client's own, to sampling and elicitation, have a role or hold what the user entered.
+    key(Result, "role", Holds::Role),
+    key(Result, "content", Holds::Text),
+    key(Result, "structuredContent", Holds::Arguments),
+    key(Result, "toolResult", Holds::Arguments),
+    key(Result, "isError", Holds::Opaque),
+    key(Result, "tools", Holds::On(Channel::ToolDefinition)),
+    key(Result, "messages", Holds::Messages(From::Server)),
+    key(Result, "description", Holds::On(Channel::Prompt)),
+    key(Result, "prompts", Holds::On(Channel::Prompt)),
+    key(Result, "instructions", Holds::On(Channel::Prompt)),
+    key(Result, "inputRequests", Holds::On(Channel::Prompt)),
+    key(Result, "contents", Holds::On(Channel::Resource)),
+    key(Result, "resources", Holds::On(Channel::Resource)),
+    key(Result, "resourceTemplates", Holds::On(Channel::Resource)),
+    key(Result, "requestState", Holds::Opaque),
+    key(Result, "resultType", Holds::Opaque),
+    key(Result, "protocolVersion", Holds::Opaque),
+    key(Result, "nextCursor", Holds::Opaque),
+    // Contents.
+    key(Message, "type", Holds::Type),
+    key(Message, "role", Holds::Role),
+    key(Message, "content", Holds::Text),
+    key(Message, "text", Holds::Text),
+    key(Message, "resource", Holds::Text),
+    key(Message, "blob", Holds::Data),
+    key(Message, "data", Holds::Data),
+    key(Message, "mimeType", Holds::MediaType),
+    key(Message, "uri", Holds::Opaque),
+    key(Message, "name", Holds::Name),
+    key(Message, "id", Holds::OwnId),
+    key(Message, "input", Holds::Arguments),
+    key(Message, "toolUseId", Holds::CallId),
+];

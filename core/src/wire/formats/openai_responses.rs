@@ -1,0 +1,62 @@
+//! OpenAI Responses: requests, responses, and the events of a stream.
+
+use super::super::document::{Channel, IdKind};
+use super::super::table::Place::{Message, Metadata, Root};
+use super::super::table::{From, Holds, Key, key, mark};
+
+/// What each key holds.
+pub const KEYS: &[Key] = &[
+    mark(1, Root, "input", Holds::Messages(From::Client)),
+    mark(1, Root, "instructions", Holds::Instructions),
+    key(Root, "tools", Holds::On(Channel::ToolDefinition)),
+    key(Root, "stream", Holds::Stream),
+    key(Root, "model", Holds::Opaque),
+    mark(2, Root, "previous_response_id", Holds::Unseen(Some(IdKind::PreviousResponse))),
+    mark(1, Root, "conversation", Holds::Unseen(Some(IdKind::Conversation))),
+    mark(2, Root, "max_output_tokens", Holds::Opaque),
+    key(Root, "metadata", Holds::Nested(Metadata)),
+    key(Root, "safety_identifier", Holds::Id(IdKind::User)),
+    key(Root, "prompt_cache_key", Holds::Id(IdKind::User)),
+    key(Root, "prompt", Holds::Message(From::Client)),
+    // Responses, whole and in a stream's events.
+    mark(1, Root, "output", Holds::Messages(From::Model)),
+    key(Root, "id", Holds::RootId),
+    key(Root, "object", Holds::Opaque),
+    key(Root, "status", Holds::Opaque),
+    key(Root, "usage", Holds::Opaque),
+    key(Root, "service_tier", Holds::Opaque),
+    key(Root, "type", Holds::Type),
+    key(Root, "response", Holds::Nested(Root)),
+    mark(2, Root, "item", Holds::Message(From::Model)),
+    key(Root, "part", Holds::Nested(Message)),
+    key(Root, "delta", Holds::Nested(Message)),
+    key(Root, "text", Holds::Text),
+    key(Root, "refusal", Holds::Text),
+    key(Root, "arguments", Holds::Arguments),
+    mark(2, Root, "output_index", Holds::Index),
+    key(Root, "item_id", Holds::Opaque),
+    key(Root, "obfuscation", Holds::Opaque),
+    // Items and their parts.
+    key(Message, "role", Holds::Role),
+    key(Message, "type", Holds::Type),
+    key(Message, "content", Holds::Text),
+    key(Message, "text", Holds::Text),
+    key(Message, "refusal", Holds::Text),
+    key(Message, "summary", Holds::Text),
+    key(Message, "name", Holds::Name),
+    key(Message, "arguments", Holds::Arguments),
+    key(Message, "input", Holds::Arguments),
+    key(Message, "call_id", Holds::CallId),
+    key(Message, "id", Holds::OwnId),
+    key(Message, "output", Holds::ToolResult),
+    key(Message, "outputs", Holds::ToolResult),
+    key(Message, "results", Holds::ToolResult),
+    key(Message, "error", Holds::ToolResult),
+    key(Message, "logs", Holds::Text),
+    key(Message, "tools", Holds::On(Channel::ToolDefinition)),
+    key(Message, "encrypted_content", Holds::Unseen(None)),
+    key(Message, "image_url", Holds::Media),
+    key(Message, "file_data", Holds::Data),
+    key(Message, "status", Holds::Opaque),
+    key(Message, "file_id", Holds::Opaque),
+];

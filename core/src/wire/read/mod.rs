@@ -1,0 +1,345 @@
+//! Reading of bodies, of all formats with one reader: a body may carry the keys of two of them, and servers differ in what they ignore.
+//!
+//! What each key holds is in [`super::table`]. Keys may come in any order, so texts are gathered in a [`Draft`] until the role and the types are known.
+
+mod calls;
+mod files;
+mod message;
+mod root;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::body::Body;
+use super::document::{BodyId, Channel, Document, Ends, Event, IdKind, Rpc};
+use super::draft::{Draft, Joined};
+use super::format::{Direction, Format};
+use super::issue::{IssueKind, Issues};
+use super::json::{Nest, Reader, Text, Token};
+use super::table::{self, Holds, Place, RECOGNISED};
+use crate::limits::{MAX_CONTENT_LEVELS, MAX_EVENTS, MAX_ID_BYTES};
+
+/// Reads a whole body. `hint` is the format that the request's path or the config names; it decides what the document is called where the body
+/// has anything of a known format.
+pub fn read<'b>(body: &'b Body<'_>, hint: Option<Format>, direction: Direction) -> Document<'b> {
+    Walk::new(body, direction, false).document(body, hint)
+}
+
+/// Reads one message of a stream, which `name` names where its frame has a name. Texts are pieces that later messages go on with, and a call's
+/// arguments are left as they are spelled until they are whole.
+pub fn read_frame<'b>(body: &'b Body<'_>, hint: Option<Format>, name: Option<&'b str>) -> Document<'b> {
+    let mut walk = Walk::new(body, Direction::Response, true);
+    walk.root_kind = name.map(Cow::Borrowed);
+    walk.document(body, hint)
+}
+
+/// Each method reads one thing and returns `None` when the reader stopped inside it; what was read until then is kept.
+struct Walk<'b> {
+    reader: Reader<'b>,
+    direction: Direction,
+    /// The body is one message of a stream.
+    streamed: bool,
+    events: Vec<Event<'b>>,
+    /// Number of messages, tool results and tool calls so far.
+    told_apart: usize,
+    /// How much speaks for each format.
+    marks: [u32; Format::KNOWN.len()],
+    rpc: Rpc,
+    ids: Vec<BodyId<'b>>,
+    stream: bool,
+    ends: Ends,
+    /// The message that is being read.
+    message: Option<u32>,
+    /// What the object being read says of itself, if it is a root.
+    root_kind: Option<Cow<'b, str>>,
+    is_rpc: bool,
+    /// As its JSON spells it, and its value.
+    root_id: Option<(String, Cow<'b, str>)>,
+    method: Option<Cow<'b, str>>,
+}
+
+impl<'b> Walk<'b> {
+    fn new(body: &'b Body<'_>, direction: Direction, streamed: bool) -> Self {
+        Walk {
+            reader: Reader::new(&body.text, body.skipped_bytes, body.issues.clone()),
+            direction,
+            streamed,
+            events: Vec::new(),
+            told_apart: 0,
+            marks: [0; Format::KNOWN.len()],
+            rpc: Rpc::default(),
+            ids: Vec::new(),
+            stream: false,
+            ends: Ends::default(),
+            message: None,
+            root_kind: None,
+            is_rpc: false,
+            root_id: None,
+            method: None,
+        }
+    }
+
+    fn document(mut self, body: &'b Body<'_>, hint: Option<Format>) -> Document<'b> {
+        if self.whole().is_some() {
+            self.reader.token();
+        }
+        let format = self.format(hint);
+        if format == Format::Unknown {
+            // Roles and messages of such a body mean nothing: its strings are read once more, as strings.
+            return self.plain(body);
+        }
+        if format == Format::OpenAiResponses
+            && let Some((_, value)) = self.root_id.take()
+        {
+            self.id(IdKind::Response, value);
+        }
+        self.rpc.batch &= format.is_json_rpc();
+        let Walk { events, rpc, ids, stream, ends, reader, .. } = self;
+        Document { format, events, rpc, ids, stream, ends, issues: reader.issues }
+    }
+
+    /// The format with the most marks, the first of equals, unless the hint names another.
+    fn format(&self, hint: Option<Format>) -> Format {
+        let most = self.marks.iter().copied().max().unwrap_or_default();
+        let own = Format::KNOWN.iter().zip(self.marks).find(|(_, marks)| *marks == most).map(|(format, _)| *format);
+        match (hint, own) {
+            (Some(format), _) if most > 0 => format,
+            (None, Some(format)) if most >= RECOGNISED => format,
+            _ => Format::Unknown,
+        }
+    }
+
+    /// A body of no known format: its strings, those at each key of the outermost object by themselves.
+    fn plain(self, body: &'b Body<'_>) -> Document<'b> {
+        let mut walk = Walk::new(body, self.direction, self.streamed);
+        if walk.strings_by_key().is_some() {
+            walk.reader.token();
+        }
+        walk.reader.issues.push(IssueKind::UnknownFormat, 0);
+        Document {
+            format: Format::Unknown,
+            events: walk.events,
+            rpc: Rpc::default(),
+            ids: Vec::new(),
+            stream: self.stream,
+            ends: Ends::default(),
+            issues: walk.reader.issues,
+        }
+    }
+
+    fn strings_by_key(&mut self) -> Option<()> {
+        match self.reader.token()? {
+            Token::Open(Nest::Object) => {
+                while let Token::Key(_) = self.reader.token()? {
+                    self.other(walk)?;
+                }
+            }
+            Token::Open(Nest::Array) => self.other(walk_nest)?,
+            Token::Text(text) => {
+                let text = text.decode(&mut self.reader.issues);
+                self.events.push(Event::plain(None, Channel::Other, text));
+            }
+            _ => (),
+        }
+        Some(())
+    }
+
+    /// What a key holds. One that only readers without regard to case would know is noted, and taken for the one that they take it for.
+    fn known(&mut self, place: Place, key: Text<'b>) -> Option<Holds> {
+        let at = key.at;
+        let key = key.decode(&mut Issues::default());
+        let known = table::find(place, &key)?;
+        if known.key != key {
+            // A field of somebody's own may be called so; only where text stands does it matter who reads it.
+            let matters = !matches!(
+                known.holds,
+                Holds::Name
+                    | Holds::CallId
+                    | Holds::OwnId
+                    | Holds::MediaType
+                    | Holds::Opaque
+                    | Holds::Id(_)
+                    | Holds::RootId
+                    | Holds::Index
+                    | Holds::Stopped
+                    | Holds::Stream
+            );
+            if !matters {
+                return None;
+            }
+            self.reader.issues.push(IssueKind::KeyCase, at);
+        }
+        self.marks.iter_mut().zip(known.marks).for_each(|(sum, mark)| *sum = sum.saturating_add(u32::from(mark)));
+        Some(known.holds)
+    }
+
+    /// Whether one more event may be told apart.
+    fn tell_apart(&mut self) -> bool {
+        self.told_apart += 1;
+        if self.told_apart == MAX_EVENTS + 1 {
+            self.reader.note(IssueKind::TooManyEvents);
+        }
+        self.told_apart <= MAX_EVENTS
+    }
+
+    /// The rest of an object that is open. `level` is how deep in a message it lies.
+    fn object(&mut self, place: Place, draft: &mut Draft<'b>, level: usize) -> Option<()> {
+        while let Token::Key(key) = self.reader.token()? {
+            match self.known(place, key) {
+                Some(holds) => self.member(place, holds, draft, level)?,
+                None if matches!(place, Place::Message | Place::Call) => walk(&mut self.reader, &mut draft.own)?,
+                None if place == Place::Metadata => {
+                    let key = key.decode(&mut self.reader.issues);
+                    self.other(|reader, into| {
+                        into.fixed_record(key);
+                        walk(reader, into)
+                    })?;
+                }
+                None => self.other(walk)?,
+            }
+        }
+        Some(())
+    }
+
+    /// The value of a key whose meaning is known.
+    fn member(&mut self, place: Place, holds: Holds, draft: &mut Draft<'b>, level: usize) -> Option<()> {
+        match holds {
+            Holds::Messages(from) => return self.messages(from),
+            Holds::Message(from) => {
+                let first = self.reader.token()?;
+                return self.message_at(first, from);
+            }
+            Holds::Choices => return self.choices(),
+            Holds::Instructions => return self.instructions(),
+            Holds::On(channel) => return self.on(channel, walk),
+            Holds::Role => draft.role = self.string()?,
+            Holds::Type if place == Place::Root => self.root_kind = self.string()?,
+            Holds::Type => draft.kind = self.string()?,
+            Holds::Name => return self.name(&mut draft.own),
+            Holds::CallId => return self.call_id(&mut draft.own, true),
+            Holds::OwnId => return self.call_id(&mut draft.own, false),
+            Holds::MediaType => draft.media_type = self.string()?,
+            Holds::Data => return self.data(draft),
+            Holds::Media => return self.media(&mut draft.own),
+            Holds::Arguments => return self.arguments(&mut draft.own),
+            Holds::Calls => return self.calls(draft, level),
+            Holds::Text | Holds::ToolResult | Holds::Nested(_) if level >= MAX_CONTENT_LEVELS => {
+                return walk(&mut self.reader, &mut draft.own);
+            }
+            Holds::Text if place == Place::Root => return self.root_text(draft),
+            Holds::Text => return self.content(draft, level),
+            Holds::ToolResult => return self.tool_result(draft, level),
+            Holds::Nested(place) => return self.nested(place, draft, level),
+            Holds::Id(kind) => return self.known_id(Some(kind)),
+            Holds::Unseen(kind) => return self.unseen(kind),
+            Holds::RpcVersion => {
+                self.is_rpc = true;
+                return self.other(opaque);
+            }
+            Holds::RootId => return self.root_id(),
+            Holds::Method => return self.method(),
+            Holds::Stream => self.stream |= self.reader.token()? == Token::Scalar("true"),
+            Holds::Index => match self.reader.token()? {
+                Token::Scalar(number) => draft.own.index = number.parse().ok(),
+                first => self.other_from(first)?,
+            },
+            Holds::Stopped => match self.reader.token()? {
+                Token::Text(why) => draft.stopped |= why.raw_bytes() > 0,
+                Token::Scalar(done) => draft.stopped |= done == "true",
+                first => self.other_from(first)?,
+            },
+            Holds::Opaque if matches!(place, Place::Message | Place::Call) => return opaque(&mut self.reader, &mut draft.own),
+            Holds::Opaque => return self.other(opaque),
+        }
+        Some(())
+    }
+
+    /// An object that belongs to the one that it stands in, or a list of them, or its text.
+    fn nested(&mut self, place: Place, draft: &mut Draft<'b>, level: usize) -> Option<()> {
+        match self.reader.token()? {
+            Token::Open(Nest::Object) => self.object(place, draft, level + 1)?,
+            Token::Open(Nest::Array) => loop {
+                match self.reader.token()? {
+                    Token::Close => break,
+                    Token::Open(Nest::Object) => self.object(place, draft, level + 1)?,
+                    first => self.other_from(first)?,
+                }
+            },
+            Token::Text(text) if place == Place::Call => draft.own.fixed_record(text.decode(&mut self.reader.issues)),
+            Token::Text(text) => draft.own.part(text, &mut self.reader.issues),
+            _ => (),
+        }
+        Some(())
+    }
+
+    /// Text outside the messages, as one event.
+    fn other(&mut self, read: impl FnOnce(&mut Reader<'b>, &mut Joined<'b>) -> Option<()>) -> Option<()> {
+        self.on(Channel::Other, read)
+    }
+
+    /// The same for a value whose first token was read.
+    fn other_from(&mut self, first: Token<'b>) -> Option<()> {
+        match first {
+            Token::Open(_) => self.other(walk_nest),
+            Token::Text(text) => self.other(|reader, into| {
+                into.record(text, &mut reader.issues);
+                Some(())
+            }),
+            _ => Some(()),
+        }
+    }
+
+    /// Strings that are an event of their own.
+    fn on(&mut self, channel: Channel, read: impl FnOnce(&mut Reader<'b>, &mut Joined<'b>) -> Option<()>) -> Option<()> {
+        let mut joined = Joined::default();
+        let read = read(&mut self.reader, &mut joined);
+        if !joined.is_empty() {
+            self.events.push(joined.into_event(self.message, channel));
+        }
+        read
+    }
+
+    /// A string value; `None` inside when it is something else, which is scanned as other text.
+    fn string(&mut self) -> Option<Option<Cow<'b, str>>> {
+        match self.reader.token()? {
+            Token::Text(text) => Some(Some(text.decode(&mut self.reader.issues))),
+            first => {
+                self.other_from(first)?;
+                Some(None)
+            }
+        }
+    }
+
+    /// Notes an identifier, the first of its kind.
+    fn id(&mut self, kind: IdKind, value: Cow<'b, str>) {
+        let fits = !value.is_empty() && value.len() <= MAX_ID_BYTES;
+        if fits && self.ids.iter().all(|id| id.kind != kind) {
+            self.ids.push(BodyId { kind, value });
+        }
+    }
+}
+
+/// Reads a value of which only the strings are known to be strings: each is a record.
+fn walk<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
+    reader.each_string(|text, issues| into.record(text, issues))
+}
+
+/// The same for the rest of a nest that is open.
+fn walk_nest<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
+    reader.each_string_of_nest(|text, issues| into.record(text, issues))
+}
+
+/// Reads an identifier, which is not scanned if it looks like one.
+fn opaque<'b>(reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
+    reader.each_string(|text, issues| {
+        if !is_id(text) {
+            into.record(text, issues);
+        }
+    })
+}
+
+/// Whether a string looks like an identifier: no phrase can stand in it.
+fn is_id(text: Text<'_>) -> bool {
+    text.is_one_word() && text.raw_bytes() <= MAX_ID_BYTES
+}
