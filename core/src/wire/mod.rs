@@ -3,6 +3,7 @@
 pub mod anthropic;
 pub mod body;
 mod chat;
+mod crc32;
 pub mod document;
 mod draft;
 pub mod encoding;
@@ -18,4 +19,4 @@ pub use document::{BodyId, Channel, Document, Event, IdKind, RawString, Role, Rp
 pub use encoding::{Codings, Decoded};
 pub use format::{Direction, Format};
 pub use issue::{Effect, Issue, IssueKind, Issues};
-pub use stream::Framing;
+pub use stream::{Frame, Frames, Framing, write_frame};
