@@ -108,7 +108,8 @@ impl Frames {
     /// Takes the next bytes as they came, and gives the frames that are whole by now.
     pub fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         while self.state != State::Done && !bytes.is_empty() {
-            if self.is_new() && self.framing == Framing::Sse && self.lines.pass_line_feed(bytes) {
+            // An empty line, or the second byte of the line end that ended the event before: neither belongs to an event.
+            if self.is_new() && self.framing == Framing::Sse && bytes.first() == Some(&b'\n') {
                 self.move_on(1);
                 self.start = self.at;
                 bytes = bytes.get(1..).unwrap_or_default();

@@ -20,13 +20,6 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Whether `bytes` begin with a line feed that belongs to the line before.
-    pub fn pass_line_feed(&mut self, bytes: &[u8]) -> bool {
-        let passes = self.after_return && bytes.first() == Some(&b'\n');
-        self.after_return &= !passes;
-        passes
-    }
-
     /// The length of what belongs to an event in `piece`, when it ends there: behind an empty line, or behind a comment that it begins with.
     pub fn find_end(&mut self, piece: &[u8], comment: bool) -> Option<usize> {
         let mut rest = piece;

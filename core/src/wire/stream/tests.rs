@@ -145,6 +145,7 @@ fn events_are_read_as_the_standard_says() {
 #[test]
 fn line_ends_are_mixed_and_bytes_stay_bytes() {
     for stream in [
+        &b"data: a\rdata: b\n\ndata: c\r\rdata: d\n\n"[..],
         &b"data: a\rdata: b\r\ndata: c\n\r\ndata: d\n\ndata: e\r\rdata: f\r\n\ndata: g\r\n\r"[..],
         b"event: \xff\ndata: \xc3\n\ndata: \0\n\n",
     ] {
