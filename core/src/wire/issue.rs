@@ -87,6 +87,10 @@ issues! {
     Charset = "charset", Refuse;
     /// More messages, tool results and tool calls than are told apart.
     TooManyEvents = "too_many_events", Refuse;
+    /// A stream holds a frame that is longer than is kept; it was not read.
+    FrameTooLong = "frame_too_long", Refuse;
+    /// A frame of an AWS event stream fails its check or is not laid out as one; nothing from there on was read.
+    FrameBroken = "frame_broken", Refuse;
     /// A `\u` escape names half of a surrogate pair; it was read as U+FFFD.
     LoneSurrogate = "lone_surrogate", Flag;
     /// A text holds more base64, hex or hidden characters than is decoded; what is beyond was scanned as it stands.

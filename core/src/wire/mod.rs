@@ -1,6 +1,7 @@
 //! Wire formats: bytes of a request to one [`Document`] of events, with issues; never all or nothing.
 
 pub mod body;
+mod crc32;
 pub mod document;
 mod draft;
 pub mod encoding;
@@ -18,4 +19,4 @@ pub use encoding::{Codings, Decoded};
 pub use format::{Direction, Format};
 pub use issue::{Effect, Issue, IssueKind, Issues};
 pub use read::{read, read_frame};
-pub use stream::Framing;
+pub use stream::{Frame, Frames, Framing, write_frame};

@@ -1,0 +1,62 @@
+//! One frame as bytes for the client.
+
+use alloc::vec::Vec;
+
+use super::{Framing, aws};
+use crate::wire::crc32::crc32;
+
+/// A frame that says `data`, which is JSON. `name`, of one line, is the `event` of SSE; an AWS frame is an exception of that type.
+pub fn write_frame(framing: Framing, name: Option<&str>, data: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    match framing {
+        Framing::Sse => {
+            if let Some(name) = name {
+                field(&mut out, "event: ", name);
+            }
+            data.split(['\r', '\n']).for_each(|line| field(&mut out, "data: ", line));
+            out.push(b'\n');
+        }
+        Framing::JsonLines => {
+            // Line ends in JSON are white space.
+            out.extend(data.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+            out.push(b'\n');
+        }
+        Framing::AwsEventStream => {
+            header(&mut out, ":message-type", "exception");
+            if let Some(name) = name {
+                header(&mut out, ":exception-type", name);
+            }
+            header(&mut out, ":content-type", "application/json");
+            out = enclose(&out, data.as_bytes());
+        }
+    }
+    out
+}
+
+fn field(out: &mut Vec<u8>, field: &str, value: &str) {
+    out.extend_from_slice(field.as_bytes());
+    out.extend_from_slice(value.as_bytes());
+    out.push(b'\n');
+}
+
+/// A header of AWS whose value is a string; names and values here are short.
+fn header(out: &mut Vec<u8>, name: &str, value: &str) {
+    out.push(name.len() as u8);
+    out.extend_from_slice(name.as_bytes());
+    out.push(aws::STRING);
+    out.extend_from_slice(&(value.len() as u16).to_be_bytes());
+    out.extend_from_slice(value.as_bytes());
+}
+
+/// An AWS frame: lengths, headers, payload, and the two checks.
+fn enclose(headers: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let length = aws::MIN_FRAME_BYTES + headers.len() + payload.len();
+    out.extend_from_slice(&(length as u32).to_be_bytes());
+    out.extend_from_slice(&(headers.len() as u32).to_be_bytes());
+    out.extend_from_slice(&crc32(&out).to_be_bytes());
+    out.extend_from_slice(headers);
+    out.extend_from_slice(payload);
+    out.extend_from_slice(&crc32(&out).to_be_bytes());
+    out
+}
