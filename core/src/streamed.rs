@@ -15,6 +15,8 @@ pub struct Outcome {
     pub rule: Option<String>,
     /// The format that the first message was read as.
     pub format: Format,
+    /// Messages that came.
+    pub messages: u32,
     /// What was odd.
     pub issues: Issues,
     /// Whole tool calls.
@@ -41,6 +43,7 @@ impl Streamed {
             verdict: Verdict::Allow,
             rule: None,
             format: Format::Unknown,
+            messages: 0,
             issues: Issues::default(),
             tool_calls: 0,
             tool_results: 0,

@@ -146,8 +146,42 @@ pub struct Rpc {
     /// The `id` of each request, as its JSON spells it (a string with its quotes, a number, `null`); notifications and answers have none. Ids longer
     /// than [`crate::limits::MAX_ID_BYTES`] are `null`.
     pub ids: Vec<String>,
+    /// What each of them asks for, beside `ids`.
+    pub methods: Vec<RpcMethod>,
     /// The body is a batch, an array of messages: so must its answer be.
     pub batch: bool,
+}
+
+/// A method of JSON-RPC, as far as an answer in the shape of its result needs to know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RpcMethod {
+    /// MCP's `tools/call`.
+    ToolsCall,
+    /// A2A 1.0.
+    SendMessage,
+    /// A2A 1.0; answered as a stream.
+    SendStreamingMessage,
+    /// A2A 0.3.
+    MessageSend,
+    /// A2A 0.3; answered as a stream.
+    MessageStream,
+    /// Any other.
+    #[default]
+    Other,
+}
+
+impl RpcMethod {
+    /// The method of this name.
+    pub fn of(name: &str) -> Self {
+        match name {
+            "tools/call" => RpcMethod::ToolsCall,
+            "SendMessage" => RpcMethod::SendMessage,
+            "SendStreamingMessage" => RpcMethod::SendStreamingMessage,
+            "message/send" => RpcMethod::MessageSend,
+            "message/stream" => RpcMethod::MessageStream,
+            _ => RpcMethod::Other,
+        }
+    }
 }
 
 /// What an identifier in a body names.

@@ -15,7 +15,7 @@ pub mod stream;
 
 pub use body::{Body, begins_like_json};
 pub use chat::read;
-pub use document::{BodyId, Channel, Document, Event, IdKind, RawString, Role, Rpc};
+pub use document::{BodyId, Channel, Document, Event, IdKind, RawString, Role, Rpc, RpcMethod};
 pub use encoding::{Codings, Decoded};
 pub use format::{Direction, Format};
 pub use issue::{Effect, Issue, IssueKind, Issues};
