@@ -55,9 +55,15 @@ pub fn rpc_refusal(method: RpcMethod) -> Option<&'static str> {
     }
 }
 
+macro_rules! openai_fields {
+    () => {
+        r#""error":{"message":$m,"type":"invalid_request_error","param":null,"code":"floodmark_blocked"}"#
+    };
+}
+
 macro_rules! openai_error {
     () => {
-        r#"{"error":{"message":$m,"type":"invalid_request_error","param":null,"code":"floodmark_blocked"}}"#
+        concat!("{", openai_fields!(), "}")
     };
 }
 
@@ -152,14 +158,21 @@ static OPENAI_RESPONSES: Shape = Shape {
         event!("response.output_item.done", 6, concat!(r#""output_index":0,"item":"#, item!("completed", part!("$m")))),
         event!("response.completed", 7, concat!(r#""response":"#, response!("completed", item!("completed", part!("$m"))))),
     ],
-    end: &[(Some("error"), r#"{"type":"error","code":"floodmark_blocked","message":$m,"param":null,"sequence_number":$n}"#)],
+    // As the documents have it, and once more inside `error`, as the provider also sends it: only then do its clients raise it.
+    end: &[(
+        Some("error"),
+        concat!(r#"{"type":"error","code":"floodmark_blocked","message":$m,"param":null,"sequence_number":$n,"#, openai_fields!(), "}"),
+    )],
     framing: Framing::Sse,
     list: "input",
 };
 
 macro_rules! anthropic_error {
     () => {
-        r#"{"type":"error","error":{"type":"$k","message":$m},"request_id":"$e"}"#
+        concat!(
+            r#"{"type":"error","error":{"type":"$k","message":$m,"details":{"error_code":"floodmark_blocked"}},"#,
+            r#""request_id":"$e"}"#
+        )
     };
 }
 
