@@ -1,11 +1,10 @@
 //! Refusals: the one place that turns a denial into bytes that the provider's own clients understand. docs/replies.md shows them.
 
 mod fill;
-mod frame;
 mod shapes;
 
 use floodmark_core::streamed::Outcome;
-use floodmark_core::wire::{Direction, Format, Framing, IssueKind, Rpc, RpcMethod};
+use floodmark_core::wire::{Direction, Format, Framing, IssueKind, Rpc, RpcMethod, write_frame};
 use floodmark_core::{Judgement, Verdict};
 
 use crate::config::{Reply, Style};
@@ -14,7 +13,6 @@ use crate::labels::{EVENT_ID_HEADER, VERDICT_HEADER};
 use crate::path;
 use crate::request::Request;
 use fill::Holes;
-use frame::write_frame;
 use shapes::Frame;
 
 /// The code that clients can look for: OpenAI's `error.code`, and in the data of JSON-RPC errors.
