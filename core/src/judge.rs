@@ -115,6 +115,15 @@ impl<'t> Judge<'t> {
             body.issues.push(issue, 0);
         }
         let mut document = wire::read(&body, hint.format, hint.direction);
+        if matches!(body.text, Cow::Owned(_)) {
+            // The body was not read as it stands, so its strings have no place in it.
+            document.events.iter_mut().for_each(|event| event.strings.clear());
+        }
+        self.judge_document(document, hint)
+    }
+
+    /// Judges what was read of a body.
+    pub fn judge_document(&self, mut document: Document<'_>, hint: Hint) -> Judgement<'_> {
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
         let resampling = self.params.resampling.then_some(self.profile);
         let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt, resampling }.scan(&document);
@@ -148,7 +157,7 @@ impl<'t> Judge<'t> {
         let (verdict, decisive) = all.fold((Verdict::Allow, None), |best, next| if next.0 > best.0 { next } else { best });
         let sticks = scanned.blocked_elsewhere || resampled.as_ref().is_some_and(|reason| reason.counts_as == Some(RuleUse::Block));
         let drop_messages = if sticks { Vec::new() } else { self.to_drop(&scanned, score.reaches_tau, adds).unwrap_or_default() };
-        let offending_strings = offending(&body, &document, &scanned.hit_events, &drop_messages);
+        let offending_strings = offending(&document, &scanned.hit_events, &drop_messages);
         let mut reasons: Vec<Reason<'_>> = resampled.into_iter().collect();
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
@@ -287,11 +296,9 @@ fn verdict_of(rule_use: RuleUse) -> Option<Verdict> {
     }
 }
 
-/// Where the strings of the hit events of `dropped` messages stand in the body. Nowhere when readers may disagree about the body, or when it was
-/// not read as it stands.
-fn offending(body: &Body<'_>, document: &Document<'_>, hit_events: &[usize], dropped: &[u32]) -> Vec<RawString> {
-    let as_it_stands = matches!(body.text, Cow::Borrowed(_));
-    if !as_it_stands || document.issues.worst().is_some_and(|issue| issue.kind.effect() == Effect::Refuse) {
+/// Where the strings of the hit events of `dropped` messages stand in the body. Nowhere when readers may disagree about the body.
+fn offending(document: &Document<'_>, hit_events: &[usize], dropped: &[u32]) -> Vec<RawString> {
+    if document.issues.worst().is_some_and(|issue| issue.kind.effect() == Effect::Refuse) {
         return Vec::new();
     }
     let events = hit_events.iter().filter_map(|&index| document.events.get(index));

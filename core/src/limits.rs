@@ -6,6 +6,16 @@ pub const MAX_DEPTH: usize = 128;
 pub const MAX_CONTENT_LEVELS: usize = 8;
 /// Most events (messages, tool results, tool calls) of one body that are told apart; more is an issue that refuses.
 pub const MAX_EVENTS: usize = 16_384;
+/// Longest message of a stream that is read, in bytes.
+pub const MAX_FRAME_BYTES: usize = 1_000_000;
+/// Most texts and tool calls of one stream whose pieces are put together at a time; more is an issue that refuses.
+pub const MAX_STREAM_SLOTS: usize = 128;
+/// So much of a streamed text is judged at once, in bytes.
+pub const STREAM_TEXT_BYTES: usize = 4096;
+/// A streamed call's arguments are judged as a whole up to this length, in bytes, and piece by piece beyond.
+pub const STREAM_CALL_BYTES: usize = 65_536;
+/// As much of the end of a streamed text that was judged is judged again with what follows, in bytes: no phrase is longer.
+pub const STREAM_TAIL_BYTES: usize = 1024;
 /// Most content codings of one body that are taken off, one behind the other.
 pub const MAX_CODINGS: usize = 3;
 /// Most that a compressed body may unpack to, as a multiple of its size. Text packs to a tenth, repeated text to a hundredth.

@@ -146,7 +146,7 @@ pub fn set_property(name: &str, value: &str) -> Result<(), HostError> {
 }
 
 /// Answers in the upstream's place.
-pub fn local_response(code: u32, details: &str, headers: &[(&str, String)], body: &str) -> Result<(), HostError> {
+pub fn local_response(code: u32, details: &str, headers: &[(&str, String)], body: &[u8]) -> Result<(), HostError> {
     let headers = encode_pairs(headers);
     // SAFETY: pointers and lengths are those of live values; -1 says that there is no gRPC status.
     status(unsafe {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use floodmark_core::wire::{Codings, Issue, IssueKind, begins_like_json};
+use floodmark_core::wire::{Codings, Direction, Issue, IssueKind, begins_like_json};
 use floodmark_core::{Action, Hint, Judge, Judgement, Verdict};
 
 use crate::config::{Mode, OnBlock, Rules, Ruleset, Target};
@@ -10,7 +10,7 @@ use crate::event_id::EventIds;
 use crate::host::{Host, LogLevel};
 use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
 use crate::metrics::{Metrics, Passed};
-use crate::reply;
+use crate::reply::{self, Asked, Denial, Exchange};
 use crate::request::{Body, Request};
 
 /// What a callback tells the host.
@@ -40,6 +40,8 @@ pub struct Filter {
     state: State,
     event_id: String,
     mode: Mode,
+    /// What the request's path asks for.
+    asked: Asked,
     /// The request's headers have not been sent on.
     headers_held: bool,
     verdict: Option<Verdict>,
@@ -105,6 +107,7 @@ impl Filter {
             state: State::Idle,
             event_id: String::new(),
             mode: Mode::Off,
+            asked: Asked::default(),
             headers_held: false,
             verdict: None,
             action: Action::Continue,
@@ -139,6 +142,7 @@ impl Filter {
         if last {
             return self.pass(host, Passed::NoBody);
         }
+        self.asked = Asked::of_path(&request);
         self.event_id = shared.event_ids.for_request(request.value("x-request-id"), host.now_ns());
         let codings = request.codings().unwrap_or_default();
         match request.body(&rules.settings, rules.exemptions(&request, target, route)) {
@@ -327,7 +331,15 @@ impl Filter {
             }
             Action::Reject => {
                 self.replied = true;
-                let refusal = reply::refusal(judgement, hint.format, rules.settings.reply.status, &self.event_id);
+                let exchange = Exchange {
+                    pinned: hint.format,
+                    rpc: &judgement.rpc,
+                    asked: self.asked.or_stream(judgement.stream),
+                    event_id: &self.event_id,
+                    now_ns: host.now_ns(),
+                    reply: &rules.settings.reply,
+                };
+                let refusal = reply::refusal(&Denial::of_judgement(judgement, Direction::Request, exchange));
                 self.checked(host, host.reply(&refusal));
                 Flow::Pause
             }

@@ -26,7 +26,7 @@ pub struct LocalReply {
     /// Headers beside those that the host adds.
     pub headers: Vec<(&'static str, String)>,
     /// The body.
-    pub body: String,
+    pub body: Vec<u8>,
     /// What `%RESPONSE_CODE_DETAILS%` shows.
     pub details: String,
 }

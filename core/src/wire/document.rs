@@ -141,7 +141,7 @@ pub struct RawString {
 
 impl<'b> Event<'b> {
     /// An event of one text.
-    pub(super) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
+    pub(crate) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
         let records_at = text.len();
         Event { message, channel, role: None, tool: None, call_id: None, text, records_at, strings: Vec::new(), slot: (0, 0), whole: false }
     }
@@ -180,14 +180,63 @@ pub struct Ends {
     pub slots: Vec<u32>,
 }
 
+impl Document<'_> {
+    /// A document that says nothing.
+    pub fn empty(format: Format) -> Self {
+        Document {
+            format,
+            events: Vec::new(),
+            rpc: Rpc::default(),
+            ids: Vec::new(),
+            stream: false,
+            ends: Ends::default(),
+            issues: Issues::default(),
+        }
+    }
+}
+
 /// The JSON-RPC requests of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rpc {
     /// The `id` of each request, as its JSON spells it (a string with its quotes, a number, `null`); notifications and answers have none. Ids longer
     /// than [`crate::limits::MAX_ID_BYTES`] are `null`.
     pub ids: Vec<String>,
+    /// What each of them asks for, beside `ids`.
+    pub methods: Vec<RpcMethod>,
     /// The body is a batch, an array of messages: so must its answer be.
     pub batch: bool,
+}
+
+/// A method of JSON-RPC, as far as an answer in the shape of its result needs to know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RpcMethod {
+    /// MCP's `tools/call`.
+    ToolsCall,
+    /// A2A 1.0.
+    SendMessage,
+    /// A2A 1.0; answered as a stream.
+    SendStreamingMessage,
+    /// A2A 0.3.
+    MessageSend,
+    /// A2A 0.3; answered as a stream.
+    MessageStream,
+    /// Any other.
+    #[default]
+    Other,
+}
+
+impl RpcMethod {
+    /// The method of this name.
+    pub fn of(name: &str) -> Self {
+        match name {
+            "tools/call" => RpcMethod::ToolsCall,
+            "SendMessage" => RpcMethod::SendMessage,
+            "SendStreamingMessage" => RpcMethod::SendStreamingMessage,
+            "message/send" => RpcMethod::MessageSend,
+            "message/stream" => RpcMethod::MessageStream,
+            _ => RpcMethod::Other,
+        }
+    }
 }
 
 /// What an identifier in a body names.

@@ -14,9 +14,9 @@ pub mod stream;
 pub mod table;
 
 pub use body::{Body, begins_like_json};
-pub use document::{BodyId, Channel, Document, Ends, Event, IdKind, RawString, Role, Rpc};
+pub use document::{BodyId, Channel, Document, Ends, Event, IdKind, RECORD_BORDER, RawString, Role, Rpc, RpcMethod};
 pub use encoding::{Codings, Decoded};
 pub use format::{Direction, Format};
 pub use issue::{Effect, Issue, IssueKind, Issues};
-pub use read::{read, read_frame};
+pub use read::{arguments_spelled, read, read_frame};
 pub use stream::{Frame, Frames, Framing, write_frame};

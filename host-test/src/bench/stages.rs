@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use floodmark_core::Hint;
 use floodmark_core::text::{Folded, decode};
-use floodmark_core::wire::{Body, read};
+use floodmark_core::wire::{Body, Direction, read};
 use floodmark_tables::CATEGORIES;
 use serde_json::json;
 
@@ -62,13 +62,13 @@ fn body(unit: &str) -> String {
 /// The stages of one body: what is left of the whole judgement is scoring, resampling and the report of what was found.
 fn stages(name: &str, body: &str, samples: Samples) -> Vec<Line> {
     let read_body = Body::new(body.as_bytes());
-    let document = read(&read_body, None);
+    let document = read(&read_body, None, Direction::Request);
     let texts: Vec<&str> = document.events.iter().map(|event| &*event.text).collect();
     let view = |text| Folded::of(text, &CATEGORIES.folds);
     let views: Vec<_> = texts.iter().map(|text| view(text)).collect();
     let line = |stage: &str, seconds| Line::new(format!("native, 64 KB, {name}: {stage}"), per_kb(seconds, body.len()), "us/KB");
     let reading = time_of(samples, || {
-        black_box(read(&Body::new(black_box(body.as_bytes())), None));
+        black_box(read(&Body::new(black_box(body.as_bytes())), None, Direction::Request));
     });
     let decoding = time_of(samples, || {
         for text in &texts {

@@ -153,6 +153,20 @@ pub enum OtherPaths {
 pub struct Reply {
     /// HTTP status, 400 to 499; a verdict is never a server's error, since clients retry those.
     pub status: u32,
+    /// Whether it is answered with an error, or with a completion in which the model refuses. MCP and A2A answer with status 200 either way.
+    pub style: Style,
+}
+
+/// How a refusal looks to a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// The provider's own error with `status`: clients raise it.
+    #[default]
+    Error,
+    /// Status 200 and the provider's own refusal: clients show it as the model's answer. Where no completion was asked for it is an error all the same.
+    Refusal,
 }
 
 /// Other settings for some requests.
@@ -201,7 +215,7 @@ impl Default for Settings {
 
 impl Default for Reply {
     fn default() -> Self {
-        Reply { status: 403 }
+        Reply { status: 403, style: Style::default() }
     }
 }
 

@@ -19,6 +19,7 @@ use super::issue::{IssueKind, Issues};
 use super::json::{Nest, Reader, Text, Token};
 use super::table::{self, Holds, Place, RECOGNISED};
 use crate::limits::{MAX_CONTENT_LEVELS, MAX_EVENTS, MAX_ID_BYTES};
+pub use calls::arguments_spelled;
 
 /// Reads a whole body. `hint` is the format that the request's path or the config names; it decides what the document is called where the body
 /// has anything of a known format.
@@ -117,15 +118,7 @@ impl<'b> Walk<'b> {
             walk.reader.token();
         }
         walk.reader.issues.push(IssueKind::UnknownFormat, 0);
-        Document {
-            format: Format::Unknown,
-            events: walk.events,
-            rpc: Rpc::default(),
-            ids: Vec::new(),
-            stream: self.stream,
-            ends: Ends::default(),
-            issues: walk.reader.issues,
-        }
+        Document { events: walk.events, stream: self.stream, issues: walk.reader.issues, ..Document::empty(Format::Unknown) }
     }
 
     fn strings_by_key(&mut self) -> Option<()> {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::{Walk, is_id};
 use crate::limits::{MAX_EVENTS, MAX_ID_BYTES};
-use crate::wire::document::{Channel, IdKind, Role};
+use crate::wire::document::{Channel, IdKind, Role, RpcMethod};
 use crate::wire::draft::{Belongs, Draft, Joined};
 use crate::wire::format::{Direction, Format};
 use crate::wire::issue::{IssueKind, Issues};
@@ -127,6 +127,7 @@ impl<'b> Walk<'b> {
             && self.rpc.ids.len() < MAX_EVENTS
         {
             self.rpc.ids.push(spelled);
+            self.rpc.methods.push(RpcMethod::of(method));
         }
         match method.as_deref() {
             Some("tools/call") => Channel::ToolCall,

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::{Framing, aws};
 use crate::wire::crc32::crc32;
 
-/// A frame that says `data`, which is JSON. `name`, of one line, is the `event` of SSE; an AWS frame is an exception of that type.
+/// A frame that says `data`, which is JSON. `name`, of one line, is the `event` of SSE; an AWS frame is an event of that type, or an exception where the
+/// type ends in that word, as those of Bedrock do.
 pub fn write_frame(framing: Framing, name: Option<&str>, data: &str) -> Vec<u8> {
     let mut out = Vec::new();
     match framing {
@@ -22,11 +23,13 @@ pub fn write_frame(framing: Framing, name: Option<&str>, data: &str) -> Vec<u8> 
             out.push(b'\n');
         }
         Framing::AwsEventStream => {
-            header(&mut out, ":message-type", "exception");
+            let exception = name.is_none_or(|name| name.ends_with("Exception"));
+            let (key, kind) = if exception { (":exception-type", "exception") } else { (":event-type", "event") };
             if let Some(name) = name {
-                header(&mut out, ":exception-type", name);
+                header(&mut out, key, name);
             }
             header(&mut out, ":content-type", "application/json");
+            header(&mut out, ":message-type", kind);
             out = enclose(&out, data.as_bytes());
         }
     }
