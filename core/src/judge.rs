@@ -12,6 +12,7 @@ use crate::reason::Reason;
 pub use crate::rules::RESAMPLING_RULE;
 use crate::rules::{self, Exempt, Exemption, RuleUse};
 use crate::scan::{Scanned, Scanner};
+use crate::scope::Scope;
 use crate::score::CategorySet;
 use crate::verdict::Verdict;
 use crate::wire::{self, Body, Channel, Direction, Document, Effect, Format, IdKind, Issue, IssueKind, Issues, RawString, Rpc};
@@ -72,6 +73,7 @@ pub struct Judgement<'t> {
 pub struct Judge<'t> {
     catalog: Catalog<'t>,
     weights: Vec<f64>,
+    scope: Scope,
     profile: Profile,
     params: Params,
     oversize: Unread,
@@ -91,7 +93,8 @@ impl<'t> Judge<'t> {
         let weights = catalog.weights(policy)?;
         let uses = rules::resolve(&policy.rules, &catalog)?;
         let Policy { profile, conversation: ref params, oversize, unparsed, .. } = *policy;
-        Ok(Judge { catalog, weights, profile, params: params.clone(), oversize, unparsed, uses, exemptions: Vec::new() })
+        let scope = policy.scope.clone();
+        Ok(Judge { catalog, weights, scope, profile, params: params.clone(), oversize, unparsed, uses, exemptions: Vec::new() })
     }
 
     /// Adds an exemption: hits of `rules` on `channels` count for nothing in requests whose hint names it by its number. Without rules every rule but
@@ -124,6 +127,9 @@ impl<'t> Judge<'t> {
 
     /// Judges what was read of a body.
     pub fn judge_document(&self, mut document: Document<'_>, hint: Hint) -> Judgement<'_> {
+        let count = |channel| document.events.iter().map(|event| u32::from(event.channel == channel)).sum();
+        let (tool_calls, tool_results) = (count(Channel::ToolCall), count(Channel::ToolResult));
+        self.scope.apply(&mut document, hint.direction);
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
         let resampling = self.params.resampling.then_some(self.profile);
         let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt, resampling }.scan(&document);
@@ -162,8 +168,6 @@ impl<'t> Judge<'t> {
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
-        let count = |channel| document.events.iter().map(|event| u32::from(event.channel == channel)).sum();
-        let (tool_calls, tool_results) = (count(Channel::ToolCall), count(Channel::ToolResult));
         let ids = document.ids.iter().map(|id| id.kind).collect();
         let Document { format, issues, rpc, stream, .. } = document;
         let exempt_hits = scanned.exempt_hits + self.exempt_issues(&issues, exempt);

@@ -7,7 +7,7 @@
 //!       -> conversation (one score) -> judge (verdict with reasons) -> report (what every engine prints)
 //! ```
 //!
-//! `policy` holds the numbers that an operator may change, `rules` what a hit of each rule means; `limits` bounds the work. `redact` takes out of
+//! `policy` holds the numbers that an operator may change, `scope` which events count, `rules` what a hit of each rule means; `limits` bounds the work. `redact` takes out of
 //! a body what a judgement was for.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -30,6 +30,7 @@ mod redact;
 pub mod report;
 pub mod rules;
 mod scan;
+pub mod scope;
 pub mod score;
 pub mod streamed;
 pub mod text;

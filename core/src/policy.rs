@@ -13,6 +13,7 @@ use crate::limits::{MAX_DECAY_TURNS, MAX_MIN_TURNS, MAX_WINDOW_TURNS, MIN_TAU};
 #[cfg(feature = "operator-patterns")]
 use crate::operator::OperatorPattern;
 use crate::rules::RuleUse;
+pub use crate::scope::Scope;
 
 /// What becomes of AI traffic whose text the judgement cannot answer for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,8 @@ pub struct Policy {
     /// and the score does not count it. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
     /// turns it flags. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
     pub rules: BTreeMap<String, RuleUse>,
+    /// What of a body is judged.
+    pub scope: Scope,
     /// The verdict on AI traffic over `max_body_bytes`.
     pub oversize: Unread,
     /// The verdict on AI traffic that readers would disagree about: no JSON, no UTF-8, duplicate keys, an unknown content-encoding and

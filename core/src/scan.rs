@@ -88,7 +88,7 @@ impl<'t> Scanned<'t> {
             self.blocked_elsewhere |= event.message.is_none();
         }
         let first = self.raised.slot(counts_as).filter(|slot| slot.is_none());
-        let reasons = if event.channel.is_turn() { &mut self.turn_reasons } else { &mut self.other_reasons };
+        let reasons = if event.is_turn() { &mut self.turn_reasons } else { &mut self.other_reasons };
         if first.is_some() || reasons.len() < MAX_REASONS {
             let reason = reason();
             if let Some(first) = first {
@@ -120,7 +120,7 @@ impl<'s> Scanner<'s> {
         let mut resampling = self.resampling.filter(|_| may_resample(document)).map(Resampling::new);
         for (number, (event, hits)) in document.events.iter().zip(&hits).enumerate() {
             self.event(number, event, hits, &mut scanned);
-            if let (Channel::User, Some(resampling)) = (event.channel, &mut resampling) {
+            if let (true, Channel::User, Some(resampling)) = (event.is_turn(), event.channel, &mut resampling) {
                 // Records are not the message's words: random metadata must not make repeated messages look different.
                 match (event.parts(), views.get(number)) {
                     (plain, _) if plain.is_ascii() => resampling.push(plain),
@@ -170,13 +170,13 @@ impl<'s> Scanner<'s> {
                 continue;
             }
             found.push(hit.pattern);
-            let counts_as = self.counts_as(hit.pattern, event.channel);
+            let counts_as = self.counts_as(hit.pattern, event);
             if let Some(RuleUse::Score | RuleUse::Block) = counts_as {
                 counting.push(hit.pattern);
             }
             scanned.take(event, counts_as, || Some(Reason { counts_as, ..self.reason(event, hit)? }));
         }
-        if event.channel.is_turn() {
+        if event.is_turn() {
             if !counting.is_empty() {
                 scanned.hit_events.push(number);
             }
@@ -198,11 +198,11 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// What a hit on `channel` means; `None` when it is exempt.
-    fn counts_as(&self, pattern: u16, channel: Channel) -> Option<RuleUse> {
+    /// What a hit in an event means; `None` when it is exempt.
+    fn counts_as(&self, pattern: u16, event: &Event<'_>) -> Option<RuleUse> {
         match self.rule_use(pattern) {
-            _ if self.exempt.covers(usize::from(pattern), Some(channel)) => None,
-            RuleUse::Score if !channel.is_turn() => Some(RuleUse::Flag),
+            _ if self.exempt.covers(usize::from(pattern), Some(event.channel)) => None,
+            RuleUse::Score if !event.is_turn() => Some(RuleUse::Flag),
             rule_use => Some(rule_use),
         }
     }

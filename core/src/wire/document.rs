@@ -50,7 +50,7 @@ impl Channel {
         }
     }
 
-    /// Whether its events are turns, that is count in the conversation score: user messages and tool results (DESIGN.md 7).
+    /// Whether its events are turns where nothing is trusted: user messages and tool results (DESIGN.md 7).
     pub const fn is_turn(self) -> bool {
         matches!(self, Channel::User | Channel::ToolResult)
     }
@@ -123,6 +123,8 @@ pub struct Event<'b> {
     /// Where its strings stand in the body, as far as they can be replaced. Keys, single words outside the text and arguments spelled in a string are
     /// left out: with others in their place the body would mean something else.
     pub strings: Vec<RawString>,
+    /// The policy trusts whoever said it: it only flags ([`crate::scope::Scope`]).
+    pub trusted: bool,
     /// In a stream's message: the numbers of the choice, item or block and of the call in it, by which later messages go on with it.
     pub slot: (u32, u32),
     /// In a stream's message: no later message goes on with it.
@@ -143,7 +145,13 @@ impl<'b> Event<'b> {
     /// An event of one text.
     pub(crate) fn plain(message: Option<u32>, channel: Channel, text: Cow<'b, str>) -> Self {
         let records_at = text.len();
-        Event { message, channel, role: None, tool: None, call_id: None, text, records_at, strings: Vec::new(), slot: (0, 0), whole: false }
+        let (strings, slot) = (Vec::new(), (0, 0));
+        Event { message, channel, role: None, tool: None, call_id: None, text, records_at, strings, trusted: false, slot, whole: false }
+    }
+
+    /// Whether it is a turn, that is counts in the conversation score.
+    pub fn is_turn(&self) -> bool {
+        self.channel.is_turn() && !self.trusted
     }
 
     /// The message's own text, without records.
