@@ -91,6 +91,8 @@ issues! {
     FrameTooLong = "frame_too_long", Refuse;
     /// A frame of an AWS event stream fails its check or is not laid out as one; nothing from there on was read.
     FrameBroken = "frame_broken", Refuse;
+    /// The body holds two lists of messages, such as those of two formats; readers differ in which of them they take.
+    TwoConversations = "two_conversations", Refuse;
     /// A `\u` escape names half of a surrogate pair; it was read as U+FFFD.
     LoneSurrogate = "lone_surrogate", Flag;
     /// A text holds more base64, hex or hidden characters than is decoded; what is beyond was scanned as it stands.

@@ -29,6 +29,8 @@ pub enum Place {
 pub enum From {
     /// The client's: a user's message.
     Client,
+    /// Items of a conversation: what their type says, else the client's.
+    Items,
     /// The model's.
     Model,
     /// An MCP server's: they are prompts, whatever their role.

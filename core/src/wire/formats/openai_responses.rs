@@ -6,7 +6,7 @@ use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
 pub const KEYS: &[Key] = &[
-    mark(1, Root, "input", Holds::Messages(From::Client)),
+    mark(1, Root, "input", Holds::Messages(From::Items)),
     mark(1, Root, "instructions", Holds::Instructions),
     key(Root, "tools", Holds::On(Channel::ToolDefinition)),
     key(Root, "stream", Holds::Stream),

@@ -43,6 +43,12 @@ impl<'b> Walk<'b> {
             Token::Open(Nest::Array) => (),
             first => return self.message_at(first, from),
         }
+        if matches!(from, From::Client | From::Items) {
+            if self.conversation {
+                self.reader.note(IssueKind::TwoConversations);
+            }
+            self.conversation = true;
+        }
         let mut rest = Joined::default();
         let read = self.message_list(from, &mut rest);
         if !rest.is_blank() {
@@ -98,14 +104,15 @@ impl<'b> Walk<'b> {
         let channel = match (known, from, typed) {
             (_, From::Server, _) => Channel::Prompt,
             (Some(role), ..) => role.channel(),
-            (None, _, Typed::Call | Typed::Thoughts) => Channel::Assistant,
-            (None, _, Typed::Result) => Channel::ToolResult,
+            // Elsewhere readers may pass over the type, and a message without a role is a user's.
+            (None, From::Items | From::Model, Typed::Call | Typed::Thoughts) => Channel::Assistant,
+            (None, From::Items | From::Model, Typed::Result) => Channel::ToolResult,
             (None, From::Model, _) if self.direction == Direction::Response => Channel::Assistant,
             (None, From::Peer, _) => Channel::Prompt,
             (None, ..) => Channel::User,
         };
         let nothing = draft.own.is_empty() && draft.results.is_empty() && draft.calls.is_empty();
-        if nothing && known.is_none() && has_type {
+        if nothing && known.is_none() && has_type && matches!(from, From::Items | From::Model) {
             // An item that holds no text of a message, such as a reference or a list of tools.
             return;
         }

@@ -52,6 +52,8 @@ struct Walk<'b> {
     ends: Ends,
     /// The message that is being read.
     message: Option<u32>,
+    /// A client's list of messages was seen.
+    conversation: bool,
     /// What the object being read says of itself, if it is a root.
     root_kind: Option<Cow<'b, str>>,
     is_rpc: bool,
@@ -74,6 +76,7 @@ impl<'b> Walk<'b> {
             stream: false,
             ends: Ends::default(),
             message: None,
+            conversation: false,
             root_kind: None,
             is_rpc: false,
             root_id: None,
