@@ -1,6 +1,6 @@
 //! Refusals: the one place that turns a denial into bytes that the provider's own clients understand. docs/replies.md shows them.
 
-mod fill;
+mod date;
 mod shapes;
 
 use floodmark_core::streamed::Outcome;
@@ -12,7 +12,6 @@ use crate::host::LocalReply;
 use crate::labels::{EVENT_ID_HEADER, VERDICT_HEADER};
 use crate::path;
 use crate::request::Request;
-use fill::Holes;
 use shapes::Frame;
 
 /// The code that clients can look for: OpenAI's `error.code`, and in the data of JSON-RPC errors.
@@ -125,82 +124,138 @@ impl<'a> Denial<'a> {
         }
     }
 
-    fn holes(&self) -> Holes {
+    /// A template with its holes filled; `id` is the id of a JSON-RPC request, as JSON.
+    fn fill(&self, template: &str, id: &str) -> String {
         let Exchange { event_id, now_ns, reply, .. } = self.exchange;
-        let [forbidden, other] = shapes::shape(self.format).kinds;
-        Holes {
-            message: json(&self.message()),
-            rule: unquoted(self.rule),
-            event: unquoted(event_id),
-            kind: if reply.status == 403 { forbidden } else { other },
-            status: reply.status.to_string(),
-            number: self.messages.to_string(),
-            seconds: now_ns / 1_000_000_000,
+        let seconds = now_ns / 1_000_000_000;
+        let mut filled = Vec::new();
+        let mut bytes = template.bytes();
+        while let Some(byte) = bytes.next() {
+            if byte != b'$' {
+                filled.push(byte);
+                continue;
+            }
+            let value = match bytes.next() {
+                Some(b'm') => json(&self.message()),
+                Some(b'r') => unquoted(self.rule),
+                Some(b'e') => unquoted(event_id),
+                Some(b'k') => self.kind().to_owned(),
+                Some(b's') => number(u64::from(reply.status)),
+                Some(b'n') => number(u64::from(self.messages)),
+                Some(b't') => number(seconds),
+                Some(b'd') => date::rfc3339(seconds),
+                _ => id.to_owned(),
+            };
+            filled.extend_from_slice(value.as_bytes());
         }
+        String::from_utf8(filled).unwrap_or_default()
+    }
+
+    /// What the provider calls the error, where that depends on the status.
+    fn kind(&self) -> &'static str {
+        let [forbidden, other] = shapes::shape(self.format).kinds;
+        if self.exchange.reply.status == 403 { forbidden } else { other }
     }
 
     /// Names the rule, the message and what to do; never the pattern, the score or the text.
     fn message(&self) -> String {
-        let Denial { rule, exchange: Exchange { event_id, .. }, .. } = *self;
-        let what = if self.direction == Direction::Request { "Request" } else { "Response" };
-        let turn = self.turn.filter(|_| self.list().is_some());
-        let place = turn.map_or(String::new(), |turn| format!(" at {}", self.name_message(turn)));
-        format!("{what} blocked by the gateway's policy: rule {rule}{place}. {} Event {event_id}.", self.way_on())
-    }
-
-    /// What the client can do: nobody is to be stuck in a conversation.
-    fn way_on(&self) -> String {
-        if let Some(issue) = IssueKind::of_rule(self.rule) {
-            return issue.describe().trim().to_owned();
-        }
-        if self.direction == Direction::Response {
-            return "The conversation can go on without it.".to_owned();
-        }
-        if self.format.is_json_rpc() {
-            return "It was not passed on; other requests are not affected.".to_owned();
-        }
-        if self.drop_messages.is_empty() || self.list().is_none() {
-            return "Start a new conversation to go on.".to_owned();
-        }
-        let messages: Vec<String> = self.drop_messages.iter().map(|message| self.name_message(*message)).collect();
-        format!("Leave out {} to go on with this conversation.", messages.join(", "))
-    }
-
-    /// The key of the list that message indices point into.
-    fn list(&self) -> Option<&'static str> {
+        let request = self.direction == Direction::Request;
         let list = shapes::shape(self.format).list;
-        (self.direction == Direction::Request && !list.is_empty()).then_some(list)
-    }
-
-    fn name_message(&self, index: u32) -> String {
-        format!("{}[{index}]", self.list().unwrap_or_default())
+        // A client knows its own messages only.
+        let named = request && !list.is_empty();
+        let mut message = if request { "Request" } else { "Response" }.to_owned();
+        message += " blocked by the gateway's policy: rule ";
+        message += self.rule;
+        if let Some(turn) = self.turn.filter(|_| named) {
+            message += " at ";
+            name_messages(&mut message, list, &[turn]);
+        }
+        message += ". ";
+        if let Some(issue) = IssueKind::of_rule(self.rule) {
+            message += issue.describe().trim();
+        } else if !request {
+            message += "The conversation can go on without it.";
+        } else if self.format.is_json_rpc() {
+            message += "It was not passed on; other requests are not affected.";
+        } else if self.drop_messages.is_empty() {
+            message += "Start a new conversation to go on.";
+        } else {
+            message += "Leave out ";
+            name_messages(&mut message, list, self.drop_messages);
+            message += " to go on with this conversation.";
+        }
+        message += " Event ";
+        message += self.exchange.event_id;
+        message.push('.');
+        message
     }
 
     /// One JSON document, or where that was asked for an array of it.
-    fn whole(&self, template: &str) -> String {
-        let filled = self.holes().fill(template, "null");
-        if self.exchange.asked == Asked::Array { format!("[{filled}]") } else { filled }
+    fn whole(&self, template: &str) -> Vec<u8> {
+        let filled = self.fill(template, "null");
+        if self.exchange.asked == Asked::Array { bracketed(&filled) } else { filled.into_bytes() }
     }
 
-    /// An answer to each JSON-RPC request, from the template that `choose` gives for its method; to nobody in particular where no id could be read.
-    fn answers(&self, choose: impl Fn(RpcMethod) -> &'static str) -> Vec<String> {
-        let (holes, rpc) = (self.holes(), self.exchange.rpc);
-        if rpc.ids.is_empty() {
-            return vec![holes.fill(choose(RpcMethod::Other), "null")];
+    /// An answer to each JSON-RPC request, from the template that `choose` gives for its method; to nobody in particular where no id could be read. In
+    /// frames, or else in one document.
+    fn answers(&self, framing: Option<Framing>, choose: impl Fn(RpcMethod) -> &'static str) -> Vec<u8> {
+        let rpc = self.exchange.rpc;
+        let (mut document, mut frames) = (String::new(), Vec::new());
+        let mut answer = |id: &str, method: RpcMethod| {
+            let filled = self.fill(choose(method), id);
+            match framing {
+                Some(framing) => frames.extend_from_slice(&write_frame(framing, None, &filled)),
+                None => {
+                    if !document.is_empty() {
+                        document.push(',');
+                    }
+                    document += &filled;
+                }
+            }
+        };
+        for (index, id) in rpc.ids.iter().enumerate() {
+            answer(id, rpc.methods.get(index).copied().unwrap_or_default());
         }
-        let methods = rpc.methods.iter().copied().chain(core::iter::repeat(RpcMethod::Other));
-        rpc.ids.iter().zip(methods).map(|(id, method)| holes.fill(choose(method), id)).collect()
-    }
-
-    fn one_or_batch(&self, answers: &[String]) -> String {
-        let joined = answers.join(",");
-        if self.exchange.rpc.batch { format!("[{joined}]") } else { joined }
+        if rpc.ids.is_empty() {
+            answer("null", RpcMethod::Other);
+        }
+        match framing {
+            Some(_) => frames,
+            None if rpc.batch => bracketed(&document),
+            None => document.into_bytes(),
+        }
     }
 
     fn frames(&self, framing: Framing, frames: &[Frame]) -> Vec<u8> {
-        let holes = self.holes();
-        frames.iter().flat_map(|(name, template)| write_frame(framing, *name, &holes.fill(template, "null"))).collect()
+        let mut stream = Vec::new();
+        for (name, template) in frames {
+            stream.extend_from_slice(&write_frame(framing, *name, &self.fill(template, "null")));
+        }
+        stream
     }
+}
+
+fn name_messages(out: &mut String, list: &str, messages: &[u32]) {
+    for (index, message) in messages.iter().enumerate() {
+        if index > 0 {
+            *out += ", ";
+        }
+        *out += list;
+        out.push('[');
+        *out += &number(u64::from(*message));
+        out.push(']');
+    }
+}
+
+fn bracketed(json: &str) -> Vec<u8> {
+    let mut array = vec![b'['];
+    array.extend_from_slice(json.as_bytes());
+    array.push(b']');
+    array
+}
+
+fn number(value: u64) -> String {
+    format!("{value}")
 }
 
 fn known(format: Format, pinned: Option<Format>) -> Format {
@@ -216,13 +271,13 @@ pub fn refusal(denial: &Denial<'_>) -> LocalReply {
         rpc_refusal(denial)
     } else if reply.style == Style::Error || asked == Asked::Count {
         if denial.format == Format::BedrockConverse {
-            headers.push(("x-amzn-errortype", denial.holes().kind.to_owned()));
+            headers.push(("x-amzn-errortype", denial.kind().to_owned()));
         }
-        (reply.status, None, denial.whole(shape.error).into_bytes())
+        (reply.status, None, denial.whole(shape.error))
     } else if asked == Asked::Stream {
         (200, Some(shape.framing), denial.frames(shape.framing, shape.stream))
     } else {
-        (200, None, denial.whole(shape.refusal).into_bytes())
+        (200, None, denial.whole(shape.refusal))
     };
     if !body.is_empty() {
         headers.push(("content-type", content_type(framing).to_owned()));
@@ -240,21 +295,18 @@ fn rpc_refusal(denial: &Denial<'_>) -> (u32, Option<Framing>, Vec<u8>) {
     }
     let shape = shapes::shape(denial.format);
     let refuses = reply.style == Style::Refusal;
-    let answers = denial.answers(|method| shapes::rpc_refusal(method).filter(|_| refuses).unwrap_or(shape.error));
-    let status = if unread { reply.status } else { 200 };
     let streams = [RpcMethod::SendStreamingMessage, RpcMethod::MessageStream];
-    if !rpc.batch && rpc.methods.first().is_some_and(|method| streams.contains(method)) {
-        let frames = answers.iter().flat_map(|answer| write_frame(shape.framing, None, answer));
-        return (status, Some(shape.framing), frames.collect());
-    }
-    (status, None, denial.one_or_batch(&answers).into_bytes())
+    let streams = !rpc.batch && rpc.methods.first().is_some_and(|method| streams.contains(method));
+    let framing = streams.then_some(shape.framing);
+    let body = denial.answers(framing, |method| shapes::rpc_refusal(method).filter(|_| refuses).unwrap_or(shape.error));
+    (if unread { reply.status } else { 200 }, framing, body)
 }
 
 /// What replaces a whole JSON response, whose status is 200 and stays so.
-pub fn response_body(denial: &Denial<'_>) -> String {
+pub fn response_body(denial: &Denial<'_>) -> Vec<u8> {
     let shape = shapes::shape(denial.format);
     if denial.format.is_json_rpc() {
-        return denial.one_or_batch(&denial.answers(|_| shape.error));
+        return denial.answers(None, |_| shape.error);
     }
     denial.whole(if denial.exchange.asked == Asked::Count { shape.error } else { shape.refusal })
 }
@@ -263,7 +315,7 @@ pub fn response_body(denial: &Denial<'_>) -> String {
 pub fn stream_end(denial: &Denial<'_>, framing: Framing) -> Vec<u8> {
     let shape = shapes::shape(denial.format);
     if denial.format.is_json_rpc() {
-        return denial.answers(|_| shape.error).iter().flat_map(|answer| write_frame(framing, None, answer)).collect();
+        return denial.answers(Some(framing), |_| shape.error);
     }
     denial.frames(framing, shape.end)
 }

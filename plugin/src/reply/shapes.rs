@@ -1,4 +1,4 @@
-//! The shapes of refusals, one for each format, as JSON with holes ([`super::fill`]). docs/replies.md says what clients make of each.
+//! The shapes of refusals, one for each format, as JSON with holes. docs/replies.md says what clients make of each.
 
 use floodmark_core::wire::{Format, Framing, RpcMethod};
 

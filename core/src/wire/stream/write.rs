@@ -9,37 +9,40 @@ use crate::wire::crc32::crc32;
 /// type ends in that word, as those of Bedrock do.
 pub fn write_frame(framing: Framing, name: Option<&str>, data: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    match framing {
-        Framing::Sse => {
-            if let Some(name) = name {
-                field(&mut out, "event: ", name);
-            }
-            data.split(['\r', '\n']).for_each(|line| field(&mut out, "data: ", line));
+    // What stands for a line's end in the data; in JSON it is white space.
+    let (line_end, frame_end) = match framing {
+        Framing::Sse => (&b"\ndata: "[..], &b"\n\n"[..]),
+        Framing::JsonLines => (&b" "[..], &b"\n"[..]),
+        Framing::AwsEventStream => return aws_frame(name, data),
+    };
+    if framing == Framing::Sse {
+        if let Some(name) = name {
+            out.extend_from_slice(b"event: ");
+            out.extend_from_slice(name.as_bytes());
             out.push(b'\n');
         }
-        Framing::JsonLines => {
-            // Line ends in JSON are white space.
-            out.extend(data.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
-            out.push(b'\n');
-        }
-        Framing::AwsEventStream => {
-            let exception = name.is_none_or(|name| name.ends_with("Exception"));
-            let (key, kind) = if exception { (":exception-type", "exception") } else { (":event-type", "event") };
-            if let Some(name) = name {
-                header(&mut out, key, name);
-            }
-            header(&mut out, ":content-type", "application/json");
-            header(&mut out, ":message-type", kind);
-            out = enclose(&out, data.as_bytes());
+        out.extend_from_slice(b"data: ");
+    }
+    for byte in data.bytes() {
+        match byte {
+            b'\r' | b'\n' => out.extend_from_slice(line_end),
+            other => out.push(other),
         }
     }
+    out.extend_from_slice(frame_end);
     out
 }
 
-fn field(out: &mut Vec<u8>, field: &str, value: &str) {
-    out.extend_from_slice(field.as_bytes());
-    out.extend_from_slice(value.as_bytes());
-    out.push(b'\n');
+fn aws_frame(name: Option<&str>, data: &str) -> Vec<u8> {
+    let mut headers = Vec::new();
+    let exception = name.is_none_or(|name| name.ends_with("Exception"));
+    let (key, kind) = if exception { (":exception-type", "exception") } else { (":event-type", "event") };
+    if let Some(name) = name {
+        header(&mut headers, key, name);
+    }
+    header(&mut headers, ":content-type", "application/json");
+    header(&mut headers, ":message-type", kind);
+    enclose(&headers, data.as_bytes())
 }
 
 /// A header of AWS whose value is a string; names and values here are short.
