@@ -167,8 +167,23 @@ mod tests {
         let disguised =
             [(":path", "/v1/chat/completions"), ("content-type", "application/grpc"), ("upgrade", "websocket"), (":method", "POST")];
         assert_eq!(body(&disguised), Body::Read(OPENAI));
-        let anthropic = Hint { format: Some(Format::AnthropicMessages), ..OPENAI };
-        assert_eq!(body(&[(":path", "/v1/messages")]), Body::Read(anthropic));
+        for (path, format) in [
+            ("/v1/messages", Format::AnthropicMessages),
+            ("/v1/responses", Format::OpenAiResponses),
+            ("/openai/responses?api-version=1", Format::OpenAiResponses),
+            ("/v1beta/models/gemini-x:generateContent", Format::Gemini),
+            ("/v1/projects/p/locations/l/publishers/google/models/g%3AstreamGenerateContent?alt=sse", Format::Gemini),
+            ("/model/a.b-v1:0/converse", Format::BedrockConverse),
+            ("/model/arn%3Aaws%3Abedrock%3A%3A%3Ax%2Fy/converse-stream", Format::BedrockConverse),
+            ("/api/chat", Format::Ollama),
+            ("/api/generate", Format::Ollama),
+            ("/mcp/", Format::Mcp),
+        ] {
+            assert_eq!(body(&[(":path", path)]), Body::Read(Hint { format: Some(format), ..OPENAI }), "{path}");
+        }
+        for path in ["/surveys/7/responses", "/v1/messages/count_tokens", "/x/generateContent"] {
+            assert_eq!(body(&[(":path", path)]), Body::ReadIfJson(OTHER), "{path}");
+        }
     }
 
     #[test]

@@ -100,10 +100,10 @@ pub enum OnBlock {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AiPath {
-    /// The end of the path, without query; starts with a slash. Compared with the path percent-decoded, with dots and doubled slashes resolved, in
-    /// any case.
+    /// The end of the path, without query; starts with a slash, or with the colon before Google's verbs. Compared with the path percent-decoded, with
+    /// dots and doubled slashes resolved, in any case.
     pub suffix: String,
-    /// The format spoken there; told from the body when it is left out.
+    /// The format spoken there, in which refusals are written where the body does not tell its own. Bodies of every format are read everywhere.
     #[serde(default)]
     pub format: Option<ApiFormat>,
 }
@@ -195,15 +195,30 @@ pub struct Match {
     pub route: Option<String>,
 }
 
+/// The paths that providers and servers use. A2A has none of its own. Bare `/responses` is a word of many other applications.
+const PATHS: [(&str, ApiFormat); 11] = [
+    ("/chat/completions", ApiFormat::OpenAiChat),
+    ("/v1/responses", ApiFormat::OpenAiResponses),
+    ("/openai/responses", ApiFormat::OpenAiResponses),
+    ("/v1/messages", ApiFormat::AnthropicMessages),
+    (":generateContent", ApiFormat::Gemini),
+    (":streamGenerateContent", ApiFormat::Gemini),
+    ("/converse", ApiFormat::BedrockConverse),
+    ("/converse-stream", ApiFormat::BedrockConverse),
+    ("/api/chat", ApiFormat::Ollama),
+    ("/api/generate", ApiFormat::Ollama),
+    ("/mcp", ApiFormat::Mcp),
+];
+
 impl Default for Settings {
     fn default() -> Self {
-        let path = |suffix: &str, format| AiPath { suffix: suffix.to_owned(), format: Some(format) };
+        let path = |&(suffix, format): &(&str, ApiFormat)| AiPath { suffix: suffix.to_owned(), format: Some(format) };
         Settings {
             mode: Mode::default(),
             action: OnBlock::default(),
             policy: Policy::default(),
             exemptions: Vec::new(),
-            paths: vec![path("/chat/completions", ApiFormat::OpenAiChat), path("/v1/messages", ApiFormat::AnthropicMessages)],
+            paths: PATHS.iter().map(path).collect(),
             other_paths: OtherPaths::default(),
             max_body_bytes: 1_000_000,
             hold_headers: false,

@@ -132,8 +132,12 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
         return Err(error(format!("{path}.reply.status"), problem));
     }
     for (index, ai_path) in settings.paths.iter().enumerate() {
-        if ai_path.suffix.len() < 2 || crate::path::normalize(ai_path.suffix.as_bytes()) != ai_path.suffix {
-            let problem = format!("{:?} must be a slash and a name at least, and hold no query, dots or escapes", ai_path.suffix);
+        // A verb stands behind a colon in the last segment.
+        let start = if ai_path.suffix.starts_with(':') { "/x" } else { "" };
+        let whole = format!("{start}{}", ai_path.suffix);
+        if ai_path.suffix.len() < 2 || crate::path::normalize(whole.as_bytes()) != whole {
+            let problem =
+                format!("{:?} must be a slash and a name, or a colon and a verb, and hold no query, dots or escapes", ai_path.suffix);
             return Err(error(format!("{path}.paths[{index}].suffix"), problem));
         }
     }
@@ -184,6 +188,9 @@ mod tests {
             (r#"{"version":1,"defaults":{"policy":{"weights":{"role_confusion":0.5,"role_confusion":0}}}}"#, "refused: ", "byte 45 holds"),
             ("{\"version\":1,\"a\\nfloodmark verdict=allow\":0}", "at a\\nfloodmark", "unknown field"),
             (r#"{"version":1,"defaults":{"paths":[{"suffix":"/"}]}}"#, "at defaults.paths[0].suffix:", "a slash and a name"),
+            (r#"{"version":1,"defaults":{"paths":[{"suffix":":"}]}}"#, "at defaults.paths[0].suffix:", "a colon and a verb"),
+            (r#"{"version":1,"defaults":{"paths":[{"suffix":":a?b"}]}}"#, "at defaults.paths[0].suffix:", "no query"),
+            (r#"{"version":1,"defaults":{"paths":[{"suffix":"a:b"}]}}"#, "at defaults.paths[0].suffix:", "a colon and a verb"),
             (r#"{"version":1,"defaults":{"paths":[],"other_paths":"ignore"}}"#, "at defaults.paths:", "nothing would be judged"),
             (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":1e-10}}}}"#, "at defaults.policy.conversation.tau:", "0.01 to 1"),
             (
@@ -221,6 +228,7 @@ mod tests {
             (r#"{"version":1,"defaults":{"max_body_bytes":0}}"#, "at defaults.max_body_bytes:", "1 to 16777216"),
             (r#"{"version":1,"defaults":{"max_body_bytes":"1"}}"#, "at defaults.max_body_bytes:", "expected u32"),
             (r#"{"version":1,"defaults":{"reply":{"status":503}}}"#, "at defaults.reply.status:", "400 to 499"),
+            (r#"{"version":1,"defaults":{"reply":{"style":"rude"}}}"#, "at defaults.reply.style:", "`error` or `refusal`"),
             (r#"{"version":1,"defaults":{"paths":[{"suffix":"x"}]}}"#, "at defaults.paths[0].suffix:", "slash"),
             (r#"{"version":1,"defaults":{"paths":[{"suffix":"/x","format":"soap"}]}}"#, "at defaults.paths[0].format:", "`openai_chat`"),
             (r#"{"version":1,"defaults":{"policy":{"conversation":{"tau":1.5}}}}"#, "at defaults.policy.conversation.tau:", "0.01 to 1"),

@@ -338,3 +338,6 @@ fn unquoted(text: &str) -> String {
     let quoted = json(text);
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests;

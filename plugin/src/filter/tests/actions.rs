@@ -202,3 +202,23 @@ fn an_exempt_clients_key_is_not_sent_on_and_issues_are_exempt_by_name() {
     let (host, outcome, _) = one(settings, post(PATH, &[("content-encoding", "br")]), b"x");
     assert_eq!((outcome.passed_bytes, host.state("floodmark.rule").as_str()), (0, "wire.content_encoding"));
 }
+
+/// The path says what is asked for and in which format, whether or not the body can be read.
+#[test]
+fn a_refusal_has_the_style_and_the_kind_of_answer_that_were_asked_for() {
+    let refusing = r#"{"mode":"enforce","reply":{"style":"refusal","status":400}}"#;
+    let path = "/v1beta/models/g:streamGenerateContent";
+    let answer = |settings: &str, path: &str| {
+        let (host, ..) = one(settings, post(path, &[]), b"{\"contents\":[");
+        let status = host.replies.borrow()[0].status;
+        (status, host.replied())
+    };
+    let (status, stream) = answer(refusing, &format!("{path}?alt=sse"));
+    assert!(status == 200 && stream.starts_with(r#"data: {"candidates":[{"#), "{status} {stream}");
+    let (status, array) = answer(refusing, path);
+    assert!(status == 200 && array.starts_with(r#"[{"candidates":[{"#) && array.ends_with("}]"), "{status} {array}");
+    let (status, message) = answer(refusing, "/v1/messages");
+    assert!(status == 200 && message.contains(r#""stop_reason":"refusal""#), "{status} {message}");
+    let (status, error) = answer(ENFORCE, &format!("{path}?alt=sse"));
+    assert!(status == 403 && error.starts_with(r#"{"error":{"code":403,"#) && error.contains("PERMISSION_DENIED"), "{status} {error}");
+}
