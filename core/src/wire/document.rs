@@ -211,6 +211,8 @@ pub struct Rpc {
     pub ids: Vec<String>,
     /// What each of them asks for, beside `ids`.
     pub methods: Vec<RpcMethod>,
+    /// There is a message of JSON-RPC in it, if only a notification or an answer.
+    pub spoken: bool,
     /// The body is a batch, an array of messages: so must its answer be.
     pub batch: bool,
 }

@@ -2,6 +2,7 @@
 
 mod actions;
 mod compressed;
+mod replies;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -290,7 +290,7 @@ pub fn refusal(denial: &Denial<'_>) -> LocalReply {
 fn rpc_refusal(denial: &Denial<'_>) -> (u32, Option<Framing>, Vec<u8>) {
     let Exchange { rpc, reply, .. } = denial.exchange;
     let unread = rpc.ids.is_empty();
-    if unread && IssueKind::of_rule(denial.rule).is_none() {
+    if unread && rpc.spoken && IssueKind::of_rule(denial.rule).is_none() {
         return (202, None, Vec::new());
     }
     let shape = shapes::shape(denial.format);

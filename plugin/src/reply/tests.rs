@@ -29,7 +29,7 @@ struct Case {
 
 fn rpc(requests: &[(&str, &str)]) -> Rpc {
     let ids = requests.iter().map(|(id, _)| (*id).to_owned()).collect();
-    Rpc { ids, methods: requests.iter().map(|(_, method)| RpcMethod::of(method)).collect(), batch: false }
+    Rpc { ids, methods: requests.iter().map(|(_, method)| RpcMethod::of(method)).collect(), spoken: true, batch: false }
 }
 
 impl Case {

@@ -48,7 +48,8 @@ struct Walk<'b> {
     marks: [u32; Format::KNOWN.len()],
     rpc: Rpc,
     ids: Vec<BodyId<'b>>,
-    stream: bool,
+    /// Whether a stream is asked for, as far as the body says.
+    stream: Option<bool>,
     ends: Ends,
     /// The message that is being read.
     message: Option<u32>,
@@ -73,7 +74,7 @@ impl<'b> Walk<'b> {
             marks: [0; Format::KNOWN.len()],
             rpc: Rpc::default(),
             ids: Vec::new(),
-            stream: false,
+            stream: None,
             ends: Ends::default(),
             message: None,
             conversation: false,
@@ -99,7 +100,9 @@ impl<'b> Walk<'b> {
             self.id(IdKind::Response, value);
         }
         self.rpc.batch &= format.is_json_rpc();
-        let Walk { events, rpc, ids, stream, ends, reader, .. } = self;
+        // Ollama streams unless it is told not to.
+        let stream = self.stream.unwrap_or(format == Format::Ollama && self.direction == Direction::Request);
+        let Walk { events, rpc, ids, ends, reader, .. } = self;
         Document { format, events, rpc, ids, stream, ends, issues: reader.issues }
     }
 
@@ -121,7 +124,7 @@ impl<'b> Walk<'b> {
             walk.reader.token();
         }
         walk.reader.issues.push(IssueKind::UnknownFormat, 0);
-        Document { events: walk.events, stream: self.stream, issues: walk.reader.issues, ..Document::empty(Format::Unknown) }
+        Document { events: walk.events, stream: self.stream == Some(true), issues: walk.reader.issues, ..Document::empty(Format::Unknown) }
     }
 
     fn strings_by_key(&mut self) -> Option<()> {
@@ -230,12 +233,15 @@ impl<'b> Walk<'b> {
             Holds::Id(kind) => return self.known_id(Some(kind)),
             Holds::Unseen(kind) => return self.unseen(kind),
             Holds::RpcVersion => {
-                self.is_rpc = true;
+                (self.is_rpc, self.rpc.spoken) = (true, true);
                 return self.other(opaque);
             }
             Holds::RootId => return self.root_id(),
             Holds::Method => return self.method(),
-            Holds::Stream => self.stream |= self.reader.token()? == Token::Scalar("true"),
+            Holds::Stream => match self.reader.token()? {
+                Token::Scalar(word) => self.stream = Some(word == "true" || self.stream == Some(true)),
+                first => self.other_from(first)?,
+            },
             Holds::Index => match self.reader.token()? {
                 Token::Scalar(number) => draft.own.index = number.parse().ok(),
                 first => self.other_from(first)?,

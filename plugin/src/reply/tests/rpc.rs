@@ -19,7 +19,7 @@ fn ids_are_echoed() {
         assert_eq!(case.body(), json!(expected));
         assert_eq!(case.end(), expected.into_iter().map(|answer| (None, answer)).collect::<Vec<_>>());
         for batch in [true, false] {
-            let case = Case { rpc: Rpc { batch, ..Rpc::default() }, ..Case::new(format, Style::Refusal, Asked::Whole) };
+            let case = Case { rpc: Rpc { batch, ..rpc(&[]) }, ..Case::new(format, Style::Refusal, Asked::Whole) };
             let reply = case.refusal();
             assert_eq!((reply.status, reply.body.len(), header(&reply, "content-type")), (202, 0, None));
             assert_eq!(header(&reply, VERDICT_HEADER), Some("block"));
