@@ -266,7 +266,7 @@ fn known(format: Format, pinned: Option<Format>) -> Format {
 pub fn refusal(denial: &Denial<'_>) -> LocalReply {
     let Exchange { asked, event_id, reply, .. } = denial.exchange;
     let shape = shapes::shape(denial.format);
-    let mut headers = vec![(VERDICT_HEADER, denial.verdict.name().to_owned()), (EVENT_ID_HEADER, event_id.to_owned())];
+    let mut headers = Vec::new();
     let (status, framing, body) = if denial.format.is_json_rpc() {
         rpc_refusal(denial)
     } else if reply.style == Style::Error || asked == Asked::Count {
@@ -282,6 +282,7 @@ pub fn refusal(denial: &Denial<'_>) -> LocalReply {
     if !body.is_empty() {
         headers.push(("content-type", content_type(framing).to_owned()));
     }
+    headers.extend([(VERDICT_HEADER, denial.verdict.name().to_owned()), (EVENT_ID_HEADER, event_id.to_owned())]);
     LocalReply { status, headers, body, details: format!("{CODE}{{{}}}", denial.rule) }
 }
 

@@ -437,3 +437,26 @@ fn the_pinned_format_is_for_what_was_not_read() {
     let denial = Denial::of_stream(&outcome, exchange);
     assert_eq!((denial.format, denial.direction, denial.rule, denial.messages), (Format::Gemini, Direction::Response, RULE, 9));
 }
+
+/// docs/replies.md shows every shape as it is sent, with words for what differs.
+#[test]
+fn the_page_shows_every_shape() {
+    let page: String = include_str!("../../../docs/replies.md").split_whitespace().collect();
+    let shown = |template: &str| {
+        let holes =
+            [("$m", "\"MESSAGE\""), ("$e", "EVENT"), ("$r", "RULE"), ("$i", "ID"), ("$s", "403"), ("$t", "SECONDS"), ("$d", "TIME")];
+        let filled = holes.iter().fold(template.to_owned(), |text, (hole, word)| text.replace(hole, word));
+        filled.replace("$n", "NUMBER").split_whitespace().collect::<String>()
+    };
+    let methods = ["tools/call", "SendMessage", "message/send"].map(RpcMethod::of);
+    for format in Format::KNOWN {
+        let shape = shapes::shape(format);
+        let ends = shape.end.iter().map(|(_, template)| *template);
+        let results = methods.iter().filter_map(|method| shapes::rpc_refusal(*method));
+        for template in [shape.error, shape.refusal].into_iter().chain(ends).chain(results) {
+            let template = shown(&template.replace("$k", shape.kinds[0]));
+            assert!(page.contains(&template), "{}: {template}", format.name());
+        }
+        assert!(page.contains(&format!("`{}`", format.name())));
+    }
+}
