@@ -13,6 +13,7 @@ mod failure;
 mod limits;
 mod passing;
 mod protocols;
+mod replies;
 mod soak;
 mod stage;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         limits::checks(),
         passing::checks(),
         protocols::checks(),
+        replies::checks(),
         soak::checks(),
     ];
     let trials = checks.into_iter().flatten().map(|(name, check)| {
