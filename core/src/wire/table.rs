@@ -154,8 +154,9 @@ pub struct Known {
 pub fn find(place: Place, key: &str) -> Option<&'static Known> {
     let start = Fnv1a::EMPTY.with(place as u8);
     let hash = folded(key).fold(start, |hash, letter| hash.with(letter as u8)).value();
-    let at = TABLE.binary_search_by_key(&hash, |known| known.hash).ok()?;
-    TABLE.get(at).filter(|known| known.place == place && folded(known.key).eq(folded(key)))
+    let known = TABLE.0.get(..TABLE.1)?;
+    let at = known.binary_search_by_key(&hash, |known| known.hash).ok()?;
+    known.get(at).filter(|known| known.place == place && folded(known.key).eq(folded(key)))
 }
 
 /// A key as readers see it that pay no heed to case; Go's fold the long s and the Kelvin sign too.
@@ -178,6 +179,7 @@ const fn hash(place: Place, key: &[u8]) -> u64 {
     hash.value()
 }
 
+#[allow(clippy::indexing_slicing, reason = "at compile time")]
 const fn count() -> usize {
     let (mut all, mut format) = (0, 0);
     while format < FORMATS.len() {
@@ -189,18 +191,8 @@ const fn count() -> usize {
 
 const NOTHING: Known = Known { hash: 0, key: "", place: Place::Root, holds: Holds::Opaque, marks: [0; Format::KNOWN.len()] };
 
-/// All keys, each once a place, sorted by hash, and how many they are.
-const MERGED: ([Known; count()], usize) = merged();
-
-static TABLE: [Known; MERGED.1] = {
-    let mut table = [NOTHING; MERGED.1];
-    let mut at = 0;
-    while at < table.len() {
-        table[at] = MERGED.0[at];
-        at += 1;
-    }
-    table
-};
+/// All keys, each once a place, sorted by hash; how many they are; behind them nothing.
+static TABLE: ([Known; count()], usize) = merged();
 
 #[allow(clippy::indexing_slicing, reason = "at compile time")]
 const fn merged() -> ([Known; count()], usize) {
