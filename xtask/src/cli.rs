@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::sh::Sh;
 use crate::test::Step;
-use crate::{eval, r#gen, host, test, wasm, web};
+use crate::{eval, fuzz, r#gen, host, test, wasm, web};
 
 /// The one tool of the Floodmark repository.
 #[derive(Parser)]
@@ -59,6 +59,15 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Feed the readers with bytes made to break them
+    Fuzz {
+        /// Only this target of fuzz/
+        #[arg(long)]
+        target: Option<String>,
+        /// How long for each target
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
     /// Load Envoy for some minutes and watch the plugin's memory
     Soak {
         /// How long
@@ -80,6 +89,7 @@ impl Cli {
             Command::Web { serve, port } => web::run(&sh, serve, port),
             Command::Eval { arguments } => eval::run(&sh, &arguments),
             Command::Bench { quick } => host::bench(&sh, quick),
+            Command::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
             Command::Soak { minutes } => host::soak(&sh, minutes),
         }
     }

@@ -1,6 +1,7 @@
 //! The one tool of the repository: `cargo xtask COMMAND`.
 mod cli;
 mod eval;
+mod fuzz;
 mod r#gen;
 mod git;
 mod host;

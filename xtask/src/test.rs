@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::setup::{chromium, envoy};
 use crate::sh::{self, Sh};
-use crate::{r#gen, host, paths, toolchain, wasm, web};
+use crate::{fuzz, r#gen, host, paths, toolchain, wasm, web};
 
 /// One step; its name is what `--only` takes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,6 +26,8 @@ pub enum Step {
     NoStd,
     /// All Rust tests, with the plugin and with real Envoy
     Tests,
+    /// Every fuzz target for some seconds
+    Fuzz,
     /// Documentation, without any warning
     Doc,
     /// The web page
@@ -100,7 +102,12 @@ impl Step {
     fn run(self, sh: &Sh) -> Result<String> {
         match self {
             Self::Setup => set_up(sh),
-            Self::Fmt => sh.run(sh::cargo().args(["fmt", "--all", "--check", "--", "--color", "never"])).map(|()| String::new()),
+            Self::Fmt => {
+                for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+                    sh.run(sh::cargo().args(["fmt", "--all", "--check", "--manifest-path", manifest, "--", "--color", "never"]))?;
+                }
+                Ok(String::new())
+            }
             Self::Gen => r#gen::run(true).map(|()| String::new()),
             Self::Clippy => {
                 let mut cargo = sh::cargo();
@@ -110,6 +117,7 @@ impl Step {
             Self::Wasm => wasm::build(sh),
             Self::NoStd => toolchain::find(sh)?.prove_no_std(sh),
             Self::Tests => rust_tests(sh),
+            Self::Fuzz => fuzz::check(sh),
             Self::Doc => {
                 let mut cargo = sh::cargo();
                 cargo.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
@@ -127,6 +135,7 @@ fn set_up(sh: &Sh) -> Result<String> {
     let compiler = toolchain::find(sh)?.summary;
     let envoy = envoy::find(sh)?.summary;
     let browser = chromium::find(sh)?.summary;
+    fuzz::set_up(sh)?;
     Ok(format!("{compiler}; {envoy}; {browser}"))
 }
 

@@ -7,7 +7,7 @@ use super::none;
 use crate::sh;
 
 /// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test <- eval.
-const DIRECTION: [(&str, &[&str]); 8] = [
+const DIRECTION: [(&str, &[&str]); 9] = [
     ("floodmark-core", &[]),
     ("floodmark-tables", &["floodmark-core"]),
     ("floodmark-plugin", &["floodmark-core", "floodmark-tables"]),
@@ -16,6 +16,7 @@ const DIRECTION: [(&str, &[&str]); 8] = [
     ("floodmark-eval", &["floodmark-core", "floodmark-tables", "floodmark-plugin", "floodmark-host"]),
     ("xtask", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
     ("floodmark-bindgen", &[]),
+    ("floodmark-fuzz", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
 ];
 
 /// Everything else that the crates in gateways and browsers may be built from. A crate here is code that each gateway runs.
@@ -34,18 +35,21 @@ struct Dependency {
     normal: bool,
 }
 
+/// Our crates and what each depends on, those of fuzz/ too.
 fn workspace() -> BTreeMap<String, Vec<Dependency>> {
-    let json = sh::read(sh::cargo().args(["metadata", "--format-version", "1", "--no-deps", "--offline"])).unwrap();
-    let metadata: Value = serde_json::from_str(&json).unwrap();
+    let metadata = |manifest: &str| -> Value {
+        let arguments = ["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path", manifest];
+        serde_json::from_str(&sh::read(sh::cargo().args(arguments)).unwrap()).unwrap()
+    };
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let dependency = |value: &Value| {
         let name = word(&value["name"]);
         let mark = if value["optional"].as_bool().unwrap() { "?" } else { "" };
         Dependency { spelled: format!("{name}{mark}"), name, normal: value["kind"].as_str() != Some("dev") }
     };
-    let packages = metadata["packages"].as_array().unwrap().iter();
+    let packages = ["Cargo.toml", "fuzz/Cargo.toml"].map(|manifest| metadata(manifest)["packages"].as_array().unwrap().clone());
     let list = |package: &Value| package["dependencies"].as_array().unwrap().iter().map(dependency).collect();
-    packages.map(|package| (word(&package["name"]), list(package))).collect()
+    packages.iter().flatten().map(|package| (word(&package["name"]), list(package))).collect()
 }
 
 #[test]

@@ -11,6 +11,9 @@ use proptest::prelude::*;
 use super::*;
 
 mod aws;
+mod twin;
+
+use twin::twin;
 
 /// A frame that is kept: name, data, start, end, issue.
 type Kept = (Option<String>, Vec<u8>, u64, u64, Option<&'static str>);
@@ -45,48 +48,6 @@ fn cut_everywhere(framing: Framing, max_bytes: usize, stream: &[u8]) -> Vec<Kept
         }
     }
     whole.0
-}
-
-/// Name and data of the events, as the standard says, from the whole text: line by line, with a buffer for each. What stands at the end is
-/// dispatched as if the empty line were there.
-fn twin(stream: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
-    let text = stream.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stream);
-    let mut lines: Vec<Vec<u8>> = vec![Vec::new()];
-    let mut bytes = text.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'\r' => {
-                bytes.next_if_eq(&b'\n');
-                lines.push(Vec::new());
-            }
-            b'\n' => lines.push(Vec::new()),
-            _ => lines.last_mut().expect("a line").push(byte),
-        }
-    }
-    lines.push(Vec::new());
-    let (mut events, mut name, mut data) = (Vec::new(), Vec::new(), Vec::new());
-    for line in lines {
-        if line.is_empty() {
-            if data.pop().is_some() {
-                events.push((String::from_utf8(name).ok().filter(|name| !name.is_empty()), data));
-            }
-            (name, data) = (Vec::new(), Vec::new());
-            continue;
-        }
-        let (field, value) = match line.iter().position(|byte| *byte == b':') {
-            Some(0) => continue,
-            Some(colon) => (&line[..colon], &line[colon + 1..]),
-            None => (&line[..], &b""[..]),
-        };
-        let value = if value.first() == Some(&b' ') { &value[1..] } else { value };
-        if field == b"event" {
-            name = value.to_vec();
-        } else if field == b"data" {
-            data.extend(value);
-            data.push(b'\n');
-        }
-    }
-    events
 }
 
 /// Name and data of the events as they are cut, whatever the pieces.
