@@ -1,7 +1,7 @@
 //! A streamed answer, judged while it comes: any pieces give the same.
 
-use floodmark_core::wire::{Direction, Framing};
-use floodmark_core::{Hint, Streamed};
+use floodmark_core::Streamed;
+use floodmark_core::wire::Framing;
 
 use crate::body::{JUDGE, hint};
 use crate::{number, pieces};
@@ -10,7 +10,7 @@ use crate::{number, pieces};
 pub fn streamed(mut data: &[u8]) {
     const FRAMINGS: [Framing; 3] = [Framing::Sse, Framing::JsonLines, Framing::AwsEventStream];
     let framing = FRAMINGS[number(&mut data, FRAMINGS.len())];
-    let hint = Hint { direction: Direction::Response, ..hint(&mut data) };
+    let hint = hint(&mut data);
     let pieces = pieces(&mut data);
     let judge = |pieces: &[&[u8]]| {
         let mut streamed = Streamed::new(framing, hint);

@@ -33,58 +33,85 @@ struct FramesCase {
 const PIECES: [u8; 5] = [4, 1, 7, 30, 200];
 /// Behind all formats in the list of the targets: none.
 const NO_FORMAT: u8 = Format::KNOWN.len() as u8;
+/// Framings as the targets number them.
+const FRAMINGS: [Framing; 3] = [Framing::Sse, Framing::JsonLines, Framing::AwsEventStream];
+/// Codings as their target numbers them.
+const CODINGS: [&str; 4] = ["gzip", "deflate", "deflate, gzip", "gzip, gzip"];
 
 /// Writes the seeds of one target into `folder`.
 pub fn write(target: &str, folder: &Path) -> Result<()> {
     let mut number = 0;
-    let mut seed = |parts: &[&[u8]]| {
+    let mut seed = |start: &[u8], rest: &[u8]| {
         number += 1;
-        fs::write(folder.join(format!("{number:04}")), parts.concat())
+        fs::write(folder.join(format!("{number:04}")), [start, rest].concat())
     };
-    if target == "config" {
-        // The examples in the manual.
-        let manual = fs::read_to_string(paths::root().join("docs/config.md"))?;
-        for block in manual.split("```json\n").skip(1) {
-            seed(&[block.split("```").next().unwrap_or_default().as_bytes()])?;
+    match target {
+        "config" => {
+            // The examples in the manual.
+            let manual = fs::read_to_string(paths::root().join("docs/config.md"))?;
+            for block in manual.split("```json\n").skip(1) {
+                seed(&[], block.split("```").next().unwrap_or_default().as_bytes())?;
+            }
         }
-    }
-    for path in cases(&paths::root().join("testdata/wire"))? {
-        let case: Case = serde_json::from_slice(&fs::read(&path)?).with_context(|| format!("{}", path.display()))?;
-        let Some(body) = case.bytes() else { continue };
-        let packed = case
-            .content_encoding
-            .as_deref()
-            .and_then(|coding| ["gzip", "deflate", "deflate, gzip", "gzip, gzip"].iter().position(|known| *known == coding));
-        let text = std::str::from_utf8(&body).ok().filter(|_| case.content_encoding.is_none());
-        let frame = |framing| text.map(|text| write_frame(framing, Some("message"), text)).unwrap_or_default();
-        match target {
-            "codings" => seed(&[&[packed.unwrap_or(0) as u8], &body])?,
-            "json" if packed.is_none() => seed(&[&body])?,
-            "body" if packed.is_none() => seed(&[&[NO_FORMAT], &body])?,
-            "judge" if packed.is_none() => seed(&[&[1, NO_FORMAT], &body])?,
-            "sse" => seed(&[&[0], &PIECES, &frame(Framing::Sse)])?,
-            "json_lines" => seed(&[&[0], &PIECES, &frame(Framing::JsonLines)])?,
-            "aws" => seed(&[&[0], &PIECES, &frame(Framing::AwsEventStream)])?,
-            "streamed" => {
-                for (index, framing) in [Framing::Sse, Framing::JsonLines, Framing::AwsEventStream].into_iter().enumerate() {
-                    seed(&[&[index as u8, NO_FORMAT], &PIECES, &frame(framing)])?;
+        "json" | "body" | "judge" | "codings" => {
+            for Body { bytes, coding } in bodies()? {
+                match target {
+                    "json" => seed(&[], &bytes)?,
+                    "body" => [0, 1].iter().try_for_each(|direction| seed(&[NO_FORMAT, *direction], &bytes))?,
+                    "judge" => [0, 1].iter().try_for_each(|direction| seed(&[1, NO_FORMAT, *direction], &bytes))?,
+                    _ => seed(&[coding.unwrap_or_default()], &bytes)?,
                 }
             }
-            _ => {}
         }
-    }
-    let frames: Frames = serde_json::from_slice(&fs::read(paths::root().join("testdata/frames/aws.json"))?)?;
-    for case in &frames.cases {
-        match target {
-            "aws" => seed(&[&[0], &PIECES, &bytes(&case.stream_hex)])?,
-            "streamed" => seed(&[&[2, NO_FORMAT], &PIECES, &bytes(&case.stream_hex)])?,
-            _ => {}
+        _ => {
+            for (framing, stream) in streams()? {
+                let framing = FRAMINGS.iter().position(|known| *known == framing).unwrap_or_default() as u8;
+                match target {
+                    "streamed" => seed(&[&[framing, NO_FORMAT, 1], &PIECES[..]].concat(), &stream)?,
+                    _ => seed(&[&[0], &PIECES[..]].concat(), &stream)?,
+                }
+            }
         }
     }
     Ok(())
 }
 
-fn cases(folder: &Path) -> Result<Vec<PathBuf>> {
+/// A body of testdata/wire, and the number of its coding.
+struct Body {
+    bytes: Vec<u8>,
+    coding: Option<u8>,
+}
+
+fn bodies() -> Result<Vec<Body>> {
+    let mut bodies = Vec::new();
+    for path in files(&paths::root().join("testdata/wire"))? {
+        let case: Case = serde_json::from_slice(&fs::read(&path)?).with_context(|| format!("{}", path.display()))?;
+        let json = case.body.map(|json| json.get().as_bytes().to_vec());
+        let bytes = json.or(case.body_text.map(String::into_bytes)).or(case.body_hex.as_deref().map(unhex));
+        let coding = CODINGS.iter().position(|known| case.content_encoding.as_deref() == Some(known));
+        bodies.extend(bytes.map(|bytes| Body { bytes, coding: coding.map(|coding| coding as u8) }));
+    }
+    Ok(bodies)
+}
+
+/// The streams of testdata/, and the bodies as streams of one message.
+fn streams() -> Result<Vec<(Framing, Vec<u8>)>> {
+    let mut streams = Vec::new();
+    for path in files(&paths::root().join("testdata/streams"))? {
+        let framing = if path.extension().is_some_and(|extension| extension == "sse") { Framing::Sse } else { Framing::JsonLines };
+        streams.push((framing, fs::read(&path)?));
+    }
+    let frames: Frames = serde_json::from_slice(&fs::read(paths::root().join("testdata/frames/aws.json"))?)?;
+    streams.extend(frames.cases.iter().map(|case| (Framing::AwsEventStream, unhex(&case.stream_hex))));
+    for Body { bytes, coding } in bodies()? {
+        if let (Ok(text), None) = (std::str::from_utf8(&bytes), coding) {
+            streams.extend(FRAMINGS.map(|framing| (framing, write_frame(framing, Some("message"), text))));
+        }
+    }
+    Ok(streams)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
@@ -96,15 +123,8 @@ fn cases(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-impl Case {
-    fn bytes(&self) -> Option<Vec<u8>> {
-        let json = self.body.as_ref().map(|json| json.get().as_bytes().to_vec());
-        json.or_else(|| self.body_text.as_ref().map(|text| text.as_bytes().to_vec())).or_else(|| self.body_hex.as_deref().map(bytes))
-    }
-}
-
 /// The bytes that hex digits spell; those of testdata/ are held by tests.
-fn bytes(hex: &str) -> Vec<u8> {
+fn unhex(hex: &str) -> Vec<u8> {
     let digit = |at| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     (0..hex.len()).step_by(2).map_while(digit).collect()
 }
