@@ -3,7 +3,7 @@
 use std::fmt;
 
 use floodmark_core::wire::json::{Reader, Token};
-use floodmark_core::wire::{Body, IssueKind, Issues};
+use floodmark_core::wire::{Body, IssueKind, Issues, RECORD_BORDER};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// Every string and key of a document, in order, as serde_json reads it.
@@ -80,7 +80,7 @@ pub fn json(data: &[u8]) {
             assert!(raw.starts_with('"') && raw.ends_with('"') && raw.len() == string.raw_bytes() + 2, "{raw}");
             // What serde_json refuses, raw control characters and half surrogates, is an issue here.
             if let Ok(theirs) = serde_json::from_str::<String>(raw) {
-                assert_eq!(value, theirs, "{raw}");
+                assert_eq!(value, apart(&theirs), "{raw}");
             }
         }
         strings.push(value);
@@ -96,10 +96,15 @@ pub fn json(data: &[u8]) {
     match serde_json::from_str::<Strings>(text) {
         Ok(Strings(theirs)) => {
             assert!(accepted, "serde_json accepts what has the issues {:?}", reader.issues);
-            assert_eq!(strings, theirs);
+            assert_eq!(strings, theirs.iter().map(|text| apart(text)).collect::<Vec<_>>());
         }
         // A reader that gives no numbers needs not know how large they are.
         Err(error) if error.to_string().contains("number out of range") => {}
         Err(error) => assert!(!accepted, "serde_json refuses: {error}"),
     }
+}
+
+/// A text as the reader gives it: what keeps records apart is a space when a text spells it.
+fn apart(text: &str) -> String {
+    text.replace(RECORD_BORDER, " ")
 }
