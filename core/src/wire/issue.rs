@@ -65,6 +65,8 @@ issues! {
     Compression = "compression", Refuse;
     /// The gateway did not hand over the whole body.
     BodyMissing = "body_missing", Refuse;
+    /// The memory for copies of bodies was used up, so the stream was not followed to its end. Bodies that the gateway holds need none.
+    MemoryBudget = "memory_budget", Refuse;
     /// The body is UTF-16 or UTF-32, which lenient servers read.
     WideEncoding = "wide_encoding", Refuse;
     /// The body is not valid UTF-8; the bad bytes were read as U+FFFD.

@@ -82,6 +82,18 @@ impl Host for Memory {
         Ok(())
     }
 
+    fn response_headers(&self) -> Result<Vec<Header>, HostError> {
+        Err(NOT_FOUND)
+    }
+
+    fn response_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
+        Err(NOT_FOUND)
+    }
+
+    fn replace_response_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
+        Err(NOT_FOUND)
+    }
+
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
         Ok(())
     }

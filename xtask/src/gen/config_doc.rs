@@ -268,6 +268,15 @@ impl Host for Recorder {
     fn replace_request_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }
+    fn response_headers(&self) -> Result<Vec<Header>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn response_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn replace_response_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }

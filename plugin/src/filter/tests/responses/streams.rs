@@ -1,0 +1,1 @@
+//! Streams: what passes as it comes, what is held, and how they end.
