@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use floodmark_plugin::budget::Budget;
 use floodmark_plugin::config;
 use floodmark_plugin::event_id::EventIds;
 use floodmark_plugin::filter::{Filter, Flow, Shared};
@@ -25,7 +26,7 @@ impl Native {
         let rules = config::parse(configuration.as_bytes())?;
         let metrics = Metrics::define(&Memory::default());
         let event_ids = EventIds::new(0, configuration.as_bytes());
-        Ok(Self { shared: Rc::new(Shared { rules, metrics, event_ids }) })
+        Ok(Self { shared: Rc::new(Shared { rules, metrics, event_ids, budget: Budget::default() }) })
     }
 
     /// The report on one request, whose body comes in the request's chunks; `None` when the filter lets it pass unread.
