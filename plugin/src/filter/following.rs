@@ -27,7 +27,7 @@ pub(super) struct Marks {
     pub(super) whole: u64,
     /// The end of the last frame that no open tool call needs.
     pub(super) settled: u64,
-    /// The start of the frame that must not pass.
+    /// The start of the first frame that must not pass.
     pub(super) blocked: Option<u64>,
 }
 
@@ -62,11 +62,13 @@ pub(super) struct Window {
     hold: Hold,
     came: u64,
     passed: u64,
+    /// What passed ends with a frame.
+    aligned: bool,
 }
 
 impl Window {
     pub(super) fn new(framing: Framing, hold: Hold) -> Self {
-        Window { framing, hold, came: 0, passed: 0 }
+        Window { framing, hold, came: 0, passed: 0, aligned: true }
     }
 
     pub(super) fn came(&mut self, bytes: usize) {
@@ -92,17 +94,17 @@ impl Window {
         if let Some(blocked) = marks.blocked {
             let end = blocked.min(free).max(self.passed);
             let pass = usize::try_from(end - self.passed).unwrap_or(usize::MAX);
-            return Step::Cut { pass, in_frame: self.passed > blocked };
+            return Step::Cut { pass, in_frame: pass == 0 && !self.aligned };
         }
         if last || free == self.came {
-            self.passed = self.came;
+            (self.passed, self.aligned) = (self.came, marks.whole == self.came);
             return Step::Pass;
         }
         // A line without its end is whole if nothing follows, so it is never carried: what is carried when trailers come is lost.
         let may_carry = self.framing != Framing::JsonLines && marks.settled == marks.whole && free > self.passed;
         if may_carry && self.kept_bytes() > MAX_CUT_BYTES {
             let part = usize::try_from(free - self.passed).unwrap_or(usize::MAX);
-            self.passed = free;
+            (self.passed, self.aligned) = (free, true);
             return Step::Part(part);
         }
         Step::Keep
@@ -128,7 +130,7 @@ mod tests {
     }
 
     fn window(hold: Hold, passed: u64, came: u64) -> Window {
-        Window { framing: Framing::Sse, hold, came, passed }
+        Window { framing: Framing::Sse, hold, came, passed, aligned: true }
     }
 
     #[test]
@@ -137,7 +139,12 @@ mod tests {
         assert_eq!((open.step(marks(40, 20, None), false), open.kept_bytes()), (Step::Pass, 0));
         assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(30)), false), Step::Cut { pass: 20, in_frame: false });
         assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(10)), false), Step::Cut { pass: 0, in_frame: false });
-        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(5)), true), Step::Cut { pass: 0, in_frame: true });
+        // A call of which frames have passed, and a frame of which a part has.
+        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(5)), true), Step::Cut { pass: 0, in_frame: false });
+        let mut cut = window(Hold::None, 10, 50);
+        cut.step(marks(40, 40, None), false);
+        cut.came(20);
+        assert_eq!(cut.step(marks(60, 60, Some(40)), false), Step::Cut { pass: 0, in_frame: true });
     }
 
     #[test]

@@ -492,7 +492,7 @@ impl<'f> Found<'f> {
     fn ids(self) -> &'f [IdKind] {
         match self {
             Found::Whole(judgement) => &judgement.ids,
-            Found::Stream(_) => &[],
+            Found::Stream(outcome) => &outcome.ids,
         }
     }
 
