@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use floodmark_core::wire::{Framing, write_frame};
 use floodmark_host::client::{Answer, Call, Protocol};
 use floodmark_host::envoy::{Config, Envoy};
 use floodmark_host::upstream::{CANNED_HEADER, Canned};
@@ -21,6 +22,9 @@ checks![
     a_response_at_the_cap_passes_and_one_over_it_is_replaced,
     a_compressed_response_is_replaced_in_its_own_packing,
     an_early_answer_is_judged_too,
+    a_stream_is_held_as_configured_and_cut,
+    a_stream_passes_frame_by_frame,
+    a_stream_whose_client_leaves_is_judged_by_what_came,
 ];
 
 const PATH: &str = "/v1/chat/completions";
@@ -217,4 +221,128 @@ async fn an_early_answer_is_judged_too(stage: &Stage) -> anyhow::Result<()> {
     let call = Call::post(PATH, QUESTION).over(Protocol::Http2).id(id).header(CANNED_HEADER, id);
     let answer = call.cut(&[20], Duration::from_millis(200)).send(envoy.address()).await?;
     assert_refusal(&answer, id)
+}
+
+/// A text, a call whose arguments come in two frames, and the end.
+fn stream(argument: &str) -> Vec<Vec<u8>> {
+    let spelled = json!({"note": argument}).to_string();
+    let (start, rest) = spelled.split_at(spelled.len() / 2);
+    let chunk = |delta: Value, finish: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        write_frame(Framing::Sse, None, &json!({"id": "c", "object": "chat.completion.chunk", "choices": [choice]}).to_string())
+    };
+    let named = json!({"index": 0, "id": "call_1", "type": "function", "function": {"name": "save", "arguments": start}});
+    vec![
+        chunk(json!({"content": "Let me see."}), Value::Null),
+        chunk(json!({"tool_calls": [named]}), Value::Null),
+        chunk(json!({"tool_calls": [{"index": 0, "function": {"arguments": rest}}]}), Value::Null),
+        chunk(json!({}), json!("tool_calls")),
+        b"data: [DONE]\n\n".to_vec(),
+    ]
+}
+
+async fn holding(stage: &Stage, hold: &str) -> anyhow::Result<Config> {
+    let responses = format!("max_body_bytes: 1000000\n                              responses: {{hold: {hold}}}");
+    config(stage).await?.replace("max_body_bytes: 1000000", &responses)
+}
+
+async fn a_stream_is_held_as_configured_and_cut(stage: &Stage) -> anyhow::Result<()> {
+    for (hold, passed) in [("none", 3), ("calls", 1), ("all", 0)] {
+        let envoy = stage.start(with_trailers(holding(stage, hold).await?)?).await?;
+        for protocol in PROTOCOLS {
+            for trailers in [vec![], vec![("x-checksum", "41")]] {
+                let id = format!("stream-{hold}-{protocol:?}-{}", trailers.len());
+                // A permit for each piece but the first: one that comes alone is a piece to the plugin, too.
+                let gate = Some(Arc::new(Semaphore::new(100)));
+                let canned = |argument: &str| Canned {
+                    trailers: trailers.clone(),
+                    gate: gate.clone(),
+                    ..Canned::new("text/event-stream", stream(argument))
+                };
+                let calm = ask(stage, &envoy, protocol, &format!("{id}-calm"), canned(CALM)).await?;
+                assert_eq!(calm.body, stream(CALM).concat(), "{id}");
+                let answer = ask(stage, &envoy, protocol, &id, canned(ATTACK)).await?;
+                let text = answer.text();
+                let at = text.find("data: {\"error\":").unwrap_or_else(|| panic!("{id}: no error in {text}"));
+                assert!(text[at..].contains(&id) && text[at..].contains("floodmark_blocked"), "{id}: {text}");
+                // Frames that came together were judged together, so fewer may have passed.
+                let frames = text[..at].split_terminator("\n\n").count();
+                assert!(text.as_bytes().starts_with(&stream(ATTACK)[..frames].concat()) && frames <= passed, "{id}: {text}");
+                assert!(hold == "all" || frames >= 1, "{id}: {text}");
+                assert_eq!(envoy.access_line(&id).await?.field("response_verdict").as_deref(), Some("block"), "{id}");
+                if protocol == Protocol::Http2 && !trailers.is_empty() {
+                    assert_eq!((answer.trailers.len(), calm.trailers.len()), (1, 1), "{id}");
+                }
+            }
+        }
+        assert_eq!(envoy.stat("wasmcustom.floodmark_host_errors").await?, 0);
+        assert_eq!(envoy.stat("wasmcustom.floodmark_response_blocked").await?, 4);
+    }
+    Ok(())
+}
+
+/// Opens a connection and asks; what comes can be read from it.
+fn open(envoy: &Envoy, id: &str) -> anyhow::Result<TcpStream> {
+    let mut socket = TcpStream::connect(envoy.address())?;
+    socket.set_read_timeout(Some(Duration::from_secs(30)))?;
+    let length = QUESTION.len();
+    write!(
+        socket,
+        "POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nx-test-id: {id}\r\nx-request-id: {id}\r\n{CANNED_HEADER}: {id}\r\ncontent-length: {length}\r\n\r\n{QUESTION}"
+    )?;
+    Ok(socket)
+}
+
+/// Reads until `wanted` came.
+fn read_until(socket: &mut TcpStream, wanted: &str) -> anyhow::Result<String> {
+    let mut seen = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = socket.read(&mut buffer)?;
+        seen.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&seen).into_owned();
+        if text.contains(wanted) {
+            return Ok(text);
+        }
+        anyhow::ensure!(count > 0, "the answer ended before {wanted:?} came: {text}");
+    }
+}
+
+async fn a_stream_passes_frame_by_frame(stage: &Stage) -> anyhow::Result<()> {
+    for (name, config) in
+        [("monitor", monitor(stage).await?), ("none", holding(stage, "none").await?), ("calls", holding(stage, "calls").await?)]
+    {
+        let envoy = stage.start(config).await?;
+        let (id, gate) = (format!("frame-by-frame-{name}"), Arc::new(Semaphore::new(0)));
+        stage.upstream().await?.prepare(&id, Canned { gate: Some(Arc::clone(&gate)), ..Canned::new("text/event-stream", stream(CALM)) });
+        let mut socket = open(&envoy, &id)?;
+        // The upstream sends the next frame when the client has the one before.
+        let first = read_until(&mut socket, "Let me see.")?;
+        assert!(!first.contains("call_1"), "{first}");
+        gate.add_permits(1);
+        if name == "calls" {
+            gate.add_permits(2);
+        }
+        let second = read_until(&mut socket, "call_1")?;
+        // A call that is held comes whole, with all of its arguments.
+        assert_eq!(second.contains("at nine."), name == "calls", "{second}");
+        gate.add_permits(10);
+        if !second.contains("[DONE]") {
+            read_until(&mut socket, "[DONE]")?;
+        }
+    }
+    Ok(())
+}
+
+async fn a_stream_whose_client_leaves_is_judged_by_what_came(stage: &Stage) -> anyhow::Result<()> {
+    let envoy = stage.start(monitor(stage).await?).await?;
+    let (id, gate) = ("client-leaves", Arc::new(Semaphore::new(2)));
+    stage.upstream().await?.prepare(id, Canned { gate: Some(Arc::clone(&gate)), ..Canned::new("text/event-stream", stream(ATTACK)) });
+    let mut socket = open(&envoy, id)?;
+    read_until(&mut socket, "instructions")?;
+    drop(socket);
+    envoy.access_line(id).await?;
+    let log = envoy.log()?;
+    assert!(log.contains("floodmark response verdict=block action=continue mode=monitor rule=instruction_seeding.ignore_earlier"), "{log}");
+    Ok(())
 }
