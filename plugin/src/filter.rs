@@ -1,6 +1,7 @@
 //! The filter: one exchange's way through the plugin, as plain Rust over a [`Host`]. Each direction has a file; here is what both know.
 
 mod following;
+mod found;
 mod request;
 mod response;
 

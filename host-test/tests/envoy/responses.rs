@@ -242,8 +242,7 @@ fn stream(argument: &str) -> Vec<Vec<u8>> {
 }
 
 async fn holding(stage: &Stage, hold: &str) -> anyhow::Result<Config> {
-    let responses = format!("max_body_bytes: 1000000\n                              responses: {{hold: {hold}}}");
-    config(stage).await?.replace("max_body_bytes: 1000000", &responses)
+    config(stage).await?.replace("hold: none}", &format!("hold: {hold}}}"))
 }
 
 async fn a_stream_is_held_as_configured_and_cut(stage: &Stage) -> anyhow::Result<()> {
@@ -341,7 +340,7 @@ async fn a_stream_whose_client_leaves_is_judged_by_what_came(stage: &Stage) -> a
     let mut socket = open(&envoy, id)?;
     read_until(&mut socket, "instructions")?;
     drop(socket);
-    envoy.access_line(id).await?;
+    assert_eq!(envoy.access_line(id).await?.field("response_verdict").as_deref(), Some("block"));
     let log = envoy.log()?;
     assert!(log.contains("floodmark response verdict=block action=continue mode=monitor rule=instruction_seeding.ignore_earlier"), "{log}");
     Ok(())

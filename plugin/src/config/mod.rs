@@ -158,8 +158,8 @@ pub struct Responses {
     pub read: bool,
     /// What of a stream is kept back until it is judged, in mode enforce. JSON bodies are always kept back there, unless `action` is `label`.
     pub hold: Hold,
-    /// Largest JSON body, and most of a stream that is kept back, in bytes, 1 to 16777216; without it `max_body_bytes`. In Envoy keep the listener's
-    /// `per_connection_buffer_limit_bytes` above the sum of this and the cluster's: over its own limit the gateway breaks the response off.
+    /// Largest JSON body, and most of a stream that is kept back, in bytes, 1 to 16777216; without it `max_body_bytes`. In Envoy the route's
+    /// `request_body_buffer_limit` holds for responses too; over it the gateway breaks the response off by itself.
     pub max_bytes: Option<u32>,
 }
 

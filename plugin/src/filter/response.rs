@@ -2,19 +2,20 @@
 
 use std::rc::Rc;
 
-use floodmark_core::streamed::{Outcome, Streamed};
-use floodmark_core::wire::{Codings, Direction, Format, Framing, IdKind, Issue, IssueKind, Issues};
-use floodmark_core::{Action, Hint, Judgement, Verdict};
+use floodmark_core::streamed::Streamed;
+use floodmark_core::wire::{Codings, Direction, Framing, Issue, IssueKind};
+use floodmark_core::{Action, Hint, Verdict};
 
 use super::following::{Following, Marks, Step, Window};
-use super::{Exchange, Flow, joined};
+use super::found::Found;
+use super::{Exchange, Flow};
 use crate::budget::Copied;
 use crate::config::{Hold, Mode, OnBlock};
 use crate::headers::Fields;
 use crate::host::{Host, LocalReply, LogLevel};
 use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
 use crate::metrics::Passed;
-use crate::reply::{self, Denial};
+use crate::reply;
 
 /// The response's direction.
 #[derive(Debug, Default)]
@@ -62,13 +63,6 @@ enum At {
     LastPiece,
     /// Trailers came: of the body there is only what the host keeps back.
     Trailers,
-}
-
-/// What was found in a response.
-#[derive(Clone, Copy)]
-enum Found<'f> {
-    Whole(&'f Judgement<'f>),
-    Stream(&'f Outcome),
 }
 
 impl Half {
@@ -269,7 +263,8 @@ impl Half {
         if last {
             following.streamed.end(&rules.judge);
         }
-        if !following.share.set(following.streamed.held_bytes() + following.carried.len()) {
+        let fits = following.share.set(following.streamed.held_bytes() + following.carried.len());
+        if !fits && following.streamed.blocked_at().is_none() {
             return self.lost(exchange, host, following, IssueKind::MemoryBudget, size_bytes);
         }
         self.advance(exchange, host, following, size_bytes, if last { At::LastPiece } else { At::Piece })
@@ -277,10 +272,11 @@ impl Half {
 
     /// Lets pass, keeps back or ends a stream, as far as it was judged.
     fn advance(&mut self, exchange: &mut Exchange, host: &dyn Host, mut following: Box<Following>, size_bytes: usize, at: At) -> Flow {
-        let mut marks = Marks::of(&following.streamed);
-        if !self.reading.acts {
-            // The client gets it all; what would be kept back is counted.
-            marks.blocked = None;
+        let marks = Marks::of(&following.streamed);
+        if marks.blocked.is_some() && !self.reading.acts {
+            // The client gets it all, and what follows would not have passed: nothing more need be known.
+            self.act(exchange, host, Found::Stream(following.streamed.outcome()), false);
+            return Flow::Continue;
         }
         match following.window.step(marks, at != At::Piece) {
             Step::Cut { pass, in_frame } => {
@@ -400,10 +396,7 @@ impl Half {
 
     /// What the client gets instead, packed as the headers say.
     fn refusal(&self, exchange: &Exchange, host: &dyn Host, found: Found<'_>) -> Vec<u8> {
-        let denial = match found {
-            Found::Whole(judgement) => Denial::of_judgement(judgement, Direction::Response, exchange.told(host)),
-            Found::Stream(outcome) => Denial::of_stream(outcome, exchange.told(host)),
-        };
+        let denial = found.denial(exchange.told(host));
         let bytes = match self.reading.framing {
             None => reply::response_body(&denial),
             Some(framing) => reply::stream_end(&denial, framing),
@@ -434,74 +427,9 @@ impl Half {
             exchange.checked(host, host.set_filter_state(name, value));
         }
         if found.verdict() != Verdict::Allow || settings.log_allow {
-            host.log(LogLevel::of(found.verdict()), &self.log_line(exchange, found, action));
+            host.log(LogLevel::of(found.verdict()), &found.log_line(exchange, action, self.reading.mcp_session));
         }
         action == Action::Reject
-    }
-
-    /// Names, numbers and ids only.
-    fn log_line(&self, exchange: &Exchange, found: Found<'_>, action: Action) -> String {
-        let [tool_calls, tool_results, exempt_hits] = found.counts();
-        let session = self.reading.mcp_session.then_some("mcp_session");
-        format!(
-            "floodmark response verdict={} action={} mode={} rule={} format={} calls={} results={} ids={} issues={} exempt={} event={}",
-            found.verdict().name(),
-            action.name(),
-            exchange.mode.name(),
-            found.rule().unwrap_or("-"),
-            found.format().name(),
-            tool_calls,
-            tool_results,
-            joined(found.ids().iter().map(|id| id.name()).chain(session)),
-            joined(found.issues().kinds().map(IssueKind::name)),
-            exempt_hits,
-            exchange.event_id,
-        )
-    }
-}
-
-impl<'f> Found<'f> {
-    fn verdict(self) -> Verdict {
-        match self {
-            Found::Whole(judgement) => judgement.verdict,
-            Found::Stream(outcome) => outcome.verdict,
-        }
-    }
-
-    fn rule(self) -> Option<&'f str> {
-        match self {
-            Found::Whole(judgement) => judgement.decisive.as_ref().map(|reason| reason.rule),
-            Found::Stream(outcome) => outcome.rule.as_deref(),
-        }
-    }
-
-    fn format(self) -> Format {
-        match self {
-            Found::Whole(judgement) => judgement.format,
-            Found::Stream(outcome) => outcome.format,
-        }
-    }
-
-    fn issues(self) -> &'f Issues {
-        match self {
-            Found::Whole(judgement) => &judgement.issues,
-            Found::Stream(outcome) => &outcome.issues,
-        }
-    }
-
-    fn ids(self) -> &'f [IdKind] {
-        match self {
-            Found::Whole(judgement) => &judgement.ids,
-            Found::Stream(outcome) => &outcome.ids,
-        }
-    }
-
-    /// Tool calls, tool results, and hits that an exemption covers.
-    fn counts(self) -> [u32; 3] {
-        match self {
-            Found::Whole(judgement) => [judgement.tool_calls, judgement.tool_results, judgement.exempt_hits],
-            Found::Stream(outcome) => [outcome.tool_calls, outcome.tool_results, outcome.exempt_hits],
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Streams: what passes as it comes, what is held, and how they end.
 
-use floodmark_core::limits::MAX_CUT_BYTES;
+use floodmark_core::limits::{MAX_COPIED_BYTES, MAX_CUT_BYTES};
 use floodmark_core::wire::{Framing, write_frame};
 use serde_json::{Value, json};
 
@@ -280,6 +280,36 @@ fn a_host_that_loses_a_piece_is_believed_only_where_nothing_is_held() {
     }
     let (body, flow, _, rule) = run(&hold("calls"));
     assert_eq!((assert_ends_in_error(&body).len(), flow, rule.as_str()), (0, Flow::Continue, "wire.body_missing"));
+}
+
+#[test]
+fn a_stream_that_there_is_no_memory_for_is_refused_only_where_it_would_be_held() {
+    let frames = conversation(CALM);
+    let run = |settings: &str, frames: &[Vec<u8>]| {
+        let host = Memory::default();
+        let shared = shared(&host, settings);
+        let mut others = shared.budget.share();
+        let mut filter = Filter::new(Rc::clone(&shared));
+        send(&host, &mut filter, post(OPENAI, &[]), &[QUESTION], false);
+        assert!(others.set(MAX_COPIED_BYTES));
+        let got = respond(&host, &mut filter, SSE, &pieces(frames), End::Said);
+        (host, got)
+    };
+    for settings in [enforce(""), monitor(""), monitor(r#","responses":{"hold":"calls"}"#)] {
+        let (host, got) = run(&settings, &frames);
+        assert_eq!((got.body, counted(&host, "passed_why=unread")), (frames.concat(), 1), "{settings}");
+        assert_eq!((counted(&host, "issues_issue=memory_budget"), counted(&host, "would_block")), (1, 0), "{settings}");
+    }
+    let (host, got) = run(&hold("calls"), &frames);
+    assert!(assert_ends_in_error(&got.body).len() < 3);
+    assert_eq!((host.state("floodmark.response_rule").as_str(), counted(&host, "issues_issue=memory_budget")), ("wire.memory_budget", 1));
+    // What is known at once needs no memory.
+    let attack = [conversation(ATTACK).concat()];
+    let (host, got) = run(&enforce(""), &attack);
+    assert_eq!(
+        (assert_ends_in_error(&got.body).len(), host.state("floodmark.response_rule").starts_with("instruction_seeding.")),
+        (2, true)
+    );
 }
 
 #[test]
