@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::config::{Mode, Rules, Ruleset};
 use crate::event_id::EventIds;
 use crate::host::{Host, HostError};
+use crate::labels::{ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
 use crate::metrics::Metrics;
 use crate::reply::{self, Asked};
 
@@ -134,6 +135,16 @@ impl Exchange {
         if result.is_err() {
             self.shared.metrics.host_error(host);
         }
+    }
+
+    /// The request's judgement in the response's headers; copies of ours that the upstream sends are taken away.
+    fn tell(&self, host: &dyn Host) {
+        for name in [EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER] {
+            self.checked(host, host.set_response_header(name, None));
+        }
+        self.checked(host, host.set_response_header(VERDICT_HEADER, self.verdict.map(Verdict::name)));
+        let action = Some(self.action).filter(|action| *action != Action::Continue);
+        self.checked(host, host.set_response_header(ACTION_HEADER, action.map(Action::name)));
     }
 
     /// What a refusal has to know.

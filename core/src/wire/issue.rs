@@ -87,6 +87,8 @@ issues! {
     KeyCase = "key_case", Refuse;
     /// The content-type names a charset other than UTF-8; some readers decode the body with it.
     Charset = "charset", Refuse;
+    /// A response has several content-types; some readers go by the first, others by the last.
+    ContentType = "content_type", Refuse;
     /// More messages, tool results and tool calls than are told apart.
     TooManyEvents = "too_many_events", Refuse;
     /// A stream holds a frame that is longer than is kept; it was not read.

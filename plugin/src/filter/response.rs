@@ -13,7 +13,7 @@ use crate::budget::Copied;
 use crate::config::{Hold, Mode, OnBlock};
 use crate::headers::Fields;
 use crate::host::{Host, LocalReply, LogLevel};
-use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
+use crate::labels;
 use crate::metrics::Passed;
 use crate::reply;
 
@@ -39,6 +39,8 @@ enum State {
     Replacing(Vec<u8>),
     /// The client has all that it may get.
     Dropping,
+    /// The response was broken off, and what the host keeps back must not get out meanwhile.
+    Broken,
 }
 
 /// How a response is read.
@@ -73,7 +75,7 @@ impl Half {
             return Flow::Continue;
         }
         if exchange.is_enforced() {
-            tell(exchange, host);
+            exchange.tell(host);
         }
         let rules = Rc::clone(&exchange.rules);
         let (settings, metrics) = (&rules.settings, &exchange.shared.metrics);
@@ -115,6 +117,11 @@ impl Half {
             let hint = Hint { ai_path: exchange.hint.ai_path, ..self.reading.hint };
             return self.unread_by_headers(exchange, host, IssueKind::ContentEncoding, hint);
         }
+        // A stream is read as UTF-8, in one way.
+        let issue = if fields.words("content-type").nth(1).is_some() { Some(IssueKind::ContentType) } else { issue };
+        if let Some(issue) = issue.filter(|issue| framing.is_some() || *issue == IssueKind::ContentType) {
+            return self.unread_by_headers(exchange, host, issue, self.reading.hint);
+        }
         let holds = settings.responses.hold;
         match framing {
             Some(framing) if codings.is_identity() => {
@@ -138,6 +145,10 @@ impl Half {
         let max_bytes = exchange.rules.settings.max_response_bytes();
         match core::mem::take(&mut self.state) {
             State::Idle => Flow::Continue,
+            State::Broken => {
+                self.state = State::Broken;
+                Flow::Pause
+            }
             State::Holding { .. } if size_bytes > max_bytes => self.unread(exchange, host, IssueKind::Oversize, Some(size_bytes)),
             State::Holding { .. } if last => self.finish_held(exchange, host, size_bytes),
             State::Holding { .. } => {
@@ -168,6 +179,7 @@ impl Half {
     pub(super) fn trailers(&mut self, exchange: &mut Exchange, host: &dyn Host) -> Flow {
         match core::mem::take(&mut self.state) {
             State::Idle | State::Replacing(_) | State::Dropping => Flow::Continue,
+            State::Broken => Flow::Pause,
             State::Holding { buffered_bytes } => self.finish_held(exchange, host, buffered_bytes),
             State::Copying(copy) => self.judge(exchange, host, copy.bytes(), None),
             State::Following(mut following) => {
@@ -180,9 +192,12 @@ impl Half {
 
     /// The exchange is over. A stream that broke off is judged by what came of it.
     pub(super) fn over(&mut self, exchange: &mut Exchange, host: &dyn Host) {
-        if let State::Following(mut following) = core::mem::take(&mut self.state) {
-            following.streamed.end(&exchange.rules.judge);
-            self.act(exchange, host, Found::Stream(following.streamed.outcome()), false);
+        match core::mem::take(&mut self.state) {
+            State::Following(mut following) => {
+                following.streamed.end(&exchange.rules.judge);
+                self.act(exchange, host, Found::Stream(following.streamed.outcome()), false);
+            }
+            other => self.state = other,
         }
     }
 
@@ -210,7 +225,11 @@ impl Half {
                 let mut streamed = Streamed::new(framing, hint);
                 streamed.push(&rules.judge, &decoded.bytes);
                 streamed.end(&rules.judge);
-                self.act_on_whole(exchange, host, Found::Stream(streamed.outcome()), held_bytes)
+                match decoded.issue {
+                    // What could be unpacked says nothing of the rest.
+                    Some(issue) if streamed.outcome().verdict < Verdict::Block => self.unread(exchange, host, issue, held_bytes),
+                    _ => self.act_on_whole(exchange, host, Found::Stream(streamed.outcome()), held_bytes),
+                }
             }
         }
     }
@@ -386,7 +405,7 @@ impl Half {
     /// The host did not take what was to go in the body's place. A reply behind headers that are out makes it break the response off.
     fn break_off(&mut self, exchange: &mut Exchange, host: &dyn Host) -> Flow {
         exchange.shared.metrics.host_error(host);
-        self.state = State::Idle;
+        self.state = State::Broken;
         exchange.replied = true;
         let details = format!("{}{{{}}}", reply::CODE, IssueKind::BodyMissing.rule());
         let reply = LocalReply { status: exchange.rules.settings.reply.status, headers: Vec::new(), body: Vec::new(), details };
@@ -437,16 +456,6 @@ impl Half {
 fn is_json(kind: &[u8]) -> bool {
     let name = kind.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
     name == b"application/json" || name.ends_with(b"+json")
-}
-
-/// The request's judgement in the response's headers; copies of ours that the upstream sends are taken away.
-fn tell(exchange: &Exchange, host: &dyn Host) {
-    for name in [EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER] {
-        exchange.checked(host, host.set_response_header(name, None));
-    }
-    exchange.checked(host, host.set_response_header(VERDICT_HEADER, exchange.verdict.map(Verdict::name)));
-    let action = Some(exchange.action).filter(|action| *action != Action::Continue);
-    exchange.checked(host, host.set_response_header(ACTION_HEADER, action.map(Action::name)));
 }
 
 fn pass(exchange: &Exchange, host: &dyn Host, why: Passed) -> Flow {

@@ -14,7 +14,7 @@ use memory::Memory;
 use super::*;
 use crate::config;
 use crate::host::{Header, LogLevel};
-use crate::labels::{self, ACTION_HEADER, EVENT_ID_HEADER, VERDICT_HEADER};
+use crate::labels;
 
 fn shared(host: &Memory, settings: &str) -> Rc<Shared> {
     let text = format!("{{\"version\":1,\"defaults\":{settings}}}");

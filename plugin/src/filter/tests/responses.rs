@@ -314,6 +314,21 @@ fn a_response_that_readers_would_disagree_about_is_refused() {
 }
 
 #[test]
+fn content_types_that_readers_choose_from_are_refused() {
+    let body = completion(CALM);
+    for kind in ["application/json, text/event-stream", "text/event-stream,application/json", "application/json,text/html"] {
+        let headers = [(":status", "200"), ("content-type", kind)];
+        let (host, got) = exchange(&enforce(""), &headers, &[&body], End::Said);
+        assert!(got.body != body && host.state("floodmark.response_rule") == "wire.content_type", "{kind}");
+        let (host, got) = exchange(&monitor(""), &headers, &[&body], End::Said);
+        assert_eq!((got.body == body, counted(&host, "would_block")), (true, 1), "{kind}");
+    }
+    let headers = [(":status", "200"), ("content-type", "text/event-stream; charset=utf-16")];
+    let (host, _) = exchange(&enforce(""), &headers, &[b"data: 1\n\n"], End::Said);
+    assert_eq!(host.state("floodmark.response_rule"), "wire.charset");
+}
+
+#[test]
 fn a_compressed_response_is_judged_unpacked_and_replaced_in_its_own_packing() {
     use floodmark_core::wire::Codings;
     for coding in ["gzip", "deflate", "gzip, deflate"] {
@@ -409,6 +424,9 @@ fn where_nothing_can_be_replaced_the_response_is_broken_off() {
     host.response_is_fixed.set(true);
     let got = respond(&host, &mut filter, JSON, &[&completion(ATTACK)], End::Said);
     assert_eq!((got.body.len(), host.replies.borrow().len(), host.counted("floodmark_host_errors")), (0, 1, 1));
+    // Should more come all the same, nothing gets out, and there is no second reply.
+    assert_eq!((filter.response_body(&host, 5, true), filter.response_trailers(&host)), (Flow::Pause, Flow::Pause));
+    assert_eq!(host.replies.borrow().len(), 1);
 }
 
 #[test]

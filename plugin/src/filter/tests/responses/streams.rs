@@ -215,6 +215,13 @@ fn a_compressed_stream_is_judged_at_its_end_and_replaced_where_it_was_held() {
         let (host, got) = exchange(&monitor(""), &headers, &[start, rest], end);
         assert_eq!((got.body == packed, counted(&host, "would_block")), (true, 1));
     }
+    // Of one that breaks off nobody knows the rest.
+    let calm = codings.encode(conversation(CALM).concat());
+    for broken in [&calm[..calm.len() - 4], &calm[..5]] {
+        let (host, got) = exchange(&hold("all"), &headers, &[broken], End::Said);
+        assert_eq!(host.state("floodmark.response_rule"), "wire.compression");
+        assert_eq!(assert_ends_in_error(&codings.decode(&got.body, 10_000).bytes).len(), 0);
+    }
     // An unknown packing is known from the headers, so all of it can be replaced.
     let headers = [SSE, &[("content-encoding", "zstd")]].concat();
     let (host, got) = exchange(&enforce(""), &headers, &[start, rest], End::Said);
