@@ -75,6 +75,12 @@ impl Call {
         }
     }
 
+    /// A HEAD.
+    #[must_use]
+    pub fn head(path: &str) -> Self {
+        Self { method: "HEAD".to_owned(), ..Self::get(path) }
+    }
+
     /// A POST of `body` as JSON, with a content-length.
     #[must_use]
     pub fn post(path: &str, body: impl Into<Bytes>) -> Self {

@@ -24,6 +24,8 @@ checks![
     an_early_answer_is_judged_too,
     a_stream_is_held_as_configured_and_cut,
     a_stream_passes_frame_by_frame,
+    a_frame_that_trailers_cut_short_is_lost_and_nothing_else,
+    a_response_without_a_body_keeps_its_length,
     a_stream_whose_client_leaves_is_judged_by_what_came,
 ];
 
@@ -277,6 +279,35 @@ async fn a_stream_is_held_as_configured_and_cut(stage: &Stage) -> anyhow::Result
         assert_eq!(envoy.stat("wasmcustom.floodmark_host_errors").await?, 0);
         assert_eq!(envoy.stat("wasmcustom.floodmark_response_blocked").await?, 4);
     }
+    Ok(())
+}
+
+async fn a_frame_that_trailers_cut_short_is_lost_and_nothing_else(stage: &Stage) -> anyhow::Result<()> {
+    let envoy = stage.start(with_trailers(holding(stage, "calls").await?)?).await?;
+    let chunk = |text: &str| json!({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}).to_string();
+    let long = write_frame(Framing::Sse, None, &chunk(&"calm ".repeat(2000)));
+    for protocol in PROTOCOLS {
+        let (id, gate) = (format!("cut-short-{protocol:?}"), Some(Arc::new(Semaphore::new(10))));
+        let first = [long.as_slice(), b"data: {\"cut"].concat();
+        let canned = Canned { trailers: vec![("x-checksum", "41")], gate, ..Canned::new("text/event-stream", [first]) };
+        let answer = ask(stage, &envoy, protocol, &id, canned).await?;
+        // Where the last bytes came in a piece of their own, they were held, and passed.
+        assert!(answer.body.starts_with(&long) && answer.body.len() <= long.len() + 11, "{id}: {}", answer.body.len());
+    }
+    assert!(envoy.stat("wasmcustom.floodmark_host_errors").await? <= 2);
+    Ok(())
+}
+
+async fn a_response_without_a_body_keeps_its_length(stage: &Stage) -> anyhow::Result<()> {
+    let envoy = stage.start(config(stage).await?).await?;
+    for protocol in PROTOCOLS {
+        let id = format!("head-{protocol:?}");
+        stage.upstream().await?.prepare(&id, Canned::new("application/json", [""; 0]).header("content-length", "7"));
+        let call = Call::head(PATH).over(protocol).id(&id).header(CANNED_HEADER, &id);
+        let answer = call.send(envoy.address()).await?;
+        assert_eq!((answer.status, answer.header("content-length"), answer.body.len()), (200, Some("7"), 0), "{id}");
+    }
+    assert_eq!(envoy.stat("wasmcustom.floodmark_response_passed_why=no_body").await?, 2);
     Ok(())
 }
 
