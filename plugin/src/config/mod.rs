@@ -168,7 +168,7 @@ pub struct Responses {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// Nothing: bytes pass as they come, and on verdict `block` the stream ends with the provider's error in place of what has not passed yet.
+    /// Nothing: frames pass as they become whole, and on verdict `block` the stream ends with the provider's error in place of what has not passed yet.
     #[default]
     None,
     /// Tool calls: the client gets each when it is whole and judged, and text in whole frames.

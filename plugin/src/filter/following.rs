@@ -47,12 +47,7 @@ pub(super) enum Step {
     /// So many pass; the rest is the start of a frame, which is carried.
     Part(usize),
     /// So many pass, and the stream ends.
-    Cut {
-        /// Bytes.
-        pass: usize,
-        /// What passed before ends within a frame.
-        in_frame: bool,
-    },
+    Cut(usize),
 }
 
 /// Where in a stream the client is, and how far it may be let.
@@ -62,13 +57,11 @@ pub(super) struct Window {
     hold: Hold,
     came: u64,
     passed: u64,
-    /// What passed ends with a frame.
-    aligned: bool,
 }
 
 impl Window {
     pub(super) fn new(framing: Framing, hold: Hold) -> Self {
-        Window { framing, hold, came: 0, passed: 0, aligned: true }
+        Window { framing, hold, came: 0, passed: 0 }
     }
 
     pub(super) fn came(&mut self, bytes: usize) {
@@ -84,40 +77,37 @@ impl Window {
         self.hold != Hold::None
     }
 
+    /// All that came passes: it is too much to wait for the rest of a frame.
+    pub(super) fn let_go(&mut self) {
+        self.passed = self.came;
+    }
+
     /// What to do now; `last` when nothing more comes.
     pub(super) fn step(&mut self, marks: Marks, last: bool) -> Step {
         let free = match self.hold {
-            Hold::None => self.came,
+            // Nobody can read a part of a frame, and behind one nobody could read our error.
+            Hold::None => marks.whole.clamp(self.passed, self.came),
             Hold::Calls => marks.settled.clamp(self.passed, self.came),
             Hold::All => self.passed,
         };
         if let Some(blocked) = marks.blocked {
             let end = blocked.min(free).max(self.passed);
-            let pass = usize::try_from(end - self.passed).unwrap_or(usize::MAX);
-            return Step::Cut { pass, in_frame: pass == 0 && !self.aligned };
+            return Step::Cut(usize::try_from(end - self.passed).unwrap_or(usize::MAX));
         }
         if last || free == self.came {
-            (self.passed, self.aligned) = (self.came, marks.whole == self.came);
+            self.passed = self.came;
             return Step::Pass;
         }
         // A line without its end is whole if nothing follows, so it is never carried: what is carried when trailers come is lost.
-        let may_carry = self.framing != Framing::JsonLines && marks.settled == marks.whole && free > self.passed;
-        if may_carry && self.kept_bytes() > MAX_CUT_BYTES {
+        let may_carry = self.framing != Framing::JsonLines && free > self.passed;
+        // Where only cut frames are kept back, no whole one waits for the next. Elsewhere few do, and the host's buffer is cheaper than ours.
+        let worth_it = !self.holds() || marks.settled == marks.whole && self.kept_bytes() > MAX_CUT_BYTES;
+        if may_carry && worth_it {
             let part = usize::try_from(free - self.passed).unwrap_or(usize::MAX);
-            (self.passed, self.aligned) = (free, true);
+            self.passed = free;
             return Step::Part(part);
         }
         Step::Keep
-    }
-
-    /// What ends a frame of which a part has passed, so that another can follow; `None` where nothing can.
-    pub(super) fn frame_break(&self) -> Option<&'static [u8]> {
-        match self.framing {
-            Framing::Sse => Some(b"\n\n"),
-            Framing::JsonLines => Some(b"\n"),
-            // The reader counts bytes; whatever comes next is a part of the frame to it.
-            Framing::AwsEventStream => None,
-        }
     }
 }
 
@@ -130,29 +120,31 @@ mod tests {
     }
 
     fn window(hold: Hold, passed: u64, came: u64) -> Window {
-        Window { framing: Framing::Sse, hold, came, passed, aligned: true }
+        Window { framing: Framing::Sse, hold, came, passed }
     }
 
     #[test]
-    fn nothing_held_passes_as_it_comes_and_is_cut_before_the_frame() {
+    fn whole_frames_pass_at_once_where_nothing_is_held_and_a_cut_one_is_carried() {
         let mut open = window(Hold::None, 10, 50);
-        assert_eq!((open.step(marks(40, 20, None), false), open.kept_bytes()), (Step::Pass, 0));
-        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(30)), false), Step::Cut { pass: 20, in_frame: false });
-        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(10)), false), Step::Cut { pass: 0, in_frame: false });
-        // A call of which frames have passed, and a frame of which a part has.
-        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(5)), true), Step::Cut { pass: 0, in_frame: false });
-        let mut cut = window(Hold::None, 10, 50);
-        cut.step(marks(40, 40, None), false);
-        cut.came(20);
-        assert_eq!(cut.step(marks(60, 60, Some(40)), false), Step::Cut { pass: 0, in_frame: true });
+        assert_eq!((open.step(marks(40, 20, None), false), open.kept_bytes()), (Step::Part(30), 10));
+        open.came(5);
+        assert_eq!((open.step(marks(40, 20, None), false), open.kept_bytes()), (Step::Keep, 15), "there is only a part of a frame");
+        assert_eq!((open.step(marks(55, 20, None), false), open.kept_bytes()), (Step::Pass, 0));
+        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, None), true), Step::Pass, "nothing follows");
+        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(30)), false), Step::Cut(20));
+        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(10)), false), Step::Cut(0));
+        // A call of which frames have passed.
+        assert_eq!(window(Hold::None, 10, 50).step(marks(40, 40, Some(5)), true), Step::Cut(0));
+        let lines = Window { framing: Framing::JsonLines, ..window(Hold::None, 10, 50) };
+        assert_eq!({ lines }.step(marks(40, 40, None), false), Step::Keep);
     }
 
     #[test]
     fn an_open_call_is_kept_until_it_is_settled_and_goes_with_the_cut() {
         assert_eq!(window(Hold::Calls, 10, 9000).step(marks(8990, 500, None), false), Step::Keep);
         assert_eq!(window(Hold::Calls, 10, 9000).step(marks(9000, 9000, None), false), Step::Pass);
-        assert_eq!(window(Hold::Calls, 10, 9000).step(marks(9000, 500, Some(8000)), false), Step::Cut { pass: 490, in_frame: false });
-        assert_eq!(window(Hold::Calls, 10, 9000).step(marks(9000, 500, Some(300)), false), Step::Cut { pass: 290, in_frame: false });
+        assert_eq!(window(Hold::Calls, 10, 9000).step(marks(9000, 500, Some(8000)), false), Step::Cut(490));
+        assert_eq!(window(Hold::Calls, 10, 9000).step(marks(9000, 500, Some(300)), false), Step::Cut(290));
         assert_eq!(window(Hold::Calls, 10, 9000).step(marks(8990, 500, None), true), Step::Pass);
     }
 
@@ -171,6 +163,6 @@ mod tests {
     fn a_stream_held_whole_passes_at_its_end_or_not_at_all() {
         assert_eq!(window(Hold::All, 0, 9000).step(marks(9000, 9000, None), false), Step::Keep);
         assert_eq!(window(Hold::All, 0, 9000).step(marks(9000, 9000, None), true), Step::Pass);
-        assert_eq!(window(Hold::All, 0, 9000).step(marks(9000, 9000, Some(500)), true), Step::Cut { pass: 0, in_frame: false });
+        assert_eq!(window(Hold::All, 0, 9000).step(marks(9000, 9000, Some(500)), true), Step::Cut(0));
     }
 }

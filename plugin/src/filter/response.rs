@@ -297,15 +297,20 @@ impl Half {
             self.act(exchange, host, Found::Stream(following.streamed.outcome()), false);
             return Flow::Continue;
         }
-        match following.window.step(marks, at != At::Piece) {
-            Step::Cut { pass, in_frame } => {
+        let most_bytes = exchange.rules.settings.max_response_bytes();
+        let mut step = following.window.step(marks, at != At::Piece);
+        if step == Step::Keep && !following.window.holds() && following.window.kept_bytes() > most_bytes {
+            following.window.let_go();
+            step = Step::Pass;
+        }
+        match step {
+            Step::Cut(pass) => {
                 let found = Found::Stream(following.streamed.outcome());
                 if !self.act(exchange, host, found, at != At::Trailers || size_bytes > 0) {
                     return Flow::Continue;
                 }
                 let end = self.refusal(exchange, host, found);
-                let broken = if in_frame { following.window.frame_break() } else { Some(&[][..]) };
-                self.cut(exchange, host, &following, size_bytes, pass, broken.map(|broken| [broken, &end].concat()))
+                self.cut(exchange, host, &following, size_bytes, pass, &end)
             }
             Step::Pass if at != At::Piece => {
                 self.act(exchange, host, Found::Stream(following.streamed.outcome()), false);
@@ -318,7 +323,7 @@ impl Half {
                 self.state = State::Following(following);
                 Flow::Continue
             }
-            Step::Keep if following.window.kept_bytes() > exchange.rules.settings.max_response_bytes() => {
+            Step::Keep if following.window.kept_bytes() > most_bytes => {
                 self.lost(exchange, host, following, IssueKind::Oversize, size_bytes)
             }
             Step::Keep if self.reading.acts => {
@@ -368,7 +373,7 @@ impl Half {
             let judgement = rules.judge.unread(Issue { kind: issue, at: 0 }, self.reading.hint);
             if self.act(exchange, host, Found::Whole(&judgement), self.reading.acts) {
                 let end = self.refusal(exchange, host, Found::Whole(&judgement));
-                return self.cut(exchange, host, &following, size_bytes, 0, Some(end));
+                return self.cut(exchange, host, &following, size_bytes, 0, &end);
             }
         } else {
             give_up(exchange, host, issue);
@@ -378,18 +383,10 @@ impl Half {
     }
 
     /// Lets the first `pass` bytes of what is kept back pass, then `end`, then nothing any more.
-    fn cut(
-        &mut self,
-        exchange: &mut Exchange,
-        host: &dyn Host,
-        following: &Following,
-        size_bytes: usize,
-        pass: usize,
-        end: Option<Vec<u8>>,
-    ) -> Flow {
+    fn cut(&mut self, exchange: &mut Exchange, host: &dyn Host, following: &Following, size_bytes: usize, pass: usize, end: &[u8]) -> Flow {
         let mut bytes = if pass > 0 { kept(host, following, size_bytes).unwrap_or_default() } else { Vec::new() };
         bytes.truncate(pass);
-        bytes.extend(end.unwrap_or_default());
+        bytes.extend_from_slice(end);
         self.put(exchange, host, size_bytes, &bytes)
     }
 

@@ -120,17 +120,31 @@ fn nothing_passes_behind_the_end() {
 }
 
 #[test]
-fn a_frame_of_which_a_part_has_passed_is_closed_before_the_error() {
+fn a_cut_frame_waits_for_its_rest_so_that_the_error_can_be_read() {
     let frames = conversation(ATTACK);
     let whole = frames.concat();
-    // The frame that makes the call whole is cut, and its start has passed.
+    // In the frame that makes the call whole.
     let cut = frames[..5].concat().len() + 20;
-    let (_, got) = exchange(&enforce(""), SSE, &[&whole[..cut], &whole[cut..]], End::Said);
-    assert!(got.body.starts_with(&whole[..cut]), "it passed as it came");
-    let rest = std::str::from_utf8(&got.body[cut..]).expect("UTF-8");
-    assert!(rest.starts_with("\n\ndata: {\"error\""), "{rest}");
-    let (_, got) = exchange(&hold("calls"), SSE, &[&whole[..cut], &whole[cut..]], End::Said);
-    assert_eq!(assert_ends_in_error(&got.body).len(), 2);
+    for (settings, passed) in [(enforce(""), 5), (hold("calls"), 2)] {
+        for pieces in [&[&whole[..cut], &whole[cut..]][..], &[&whole[..cut], &whole[cut..cut + 5], &whole[cut + 5..]]] {
+            let (_, got) = exchange(&settings, SSE, pieces, End::Said);
+            assert!(got.body.starts_with(&frames[..passed].concat()), "{settings}");
+            assert_eq!(assert_ends_in_error(&got.body).len(), passed, "{settings}");
+        }
+    }
+}
+
+#[test]
+fn a_long_frame_passes_in_parts_where_nothing_is_held_and_is_followed_on() {
+    let long = text(&"calm ".repeat(100));
+    let frames = conversation(ATTACK);
+    let settings = enforce(r#","responses":{"max_bytes":300}"#);
+    let (first, rest) = long.split_at(350);
+    let (host, got) = exchange(&settings, SSE, &[&first[..200], &first[200..], rest, &frames.concat()], End::Said);
+    assert!(got.body.starts_with(&long));
+    // It waited once; of what came in one piece the text before the call passed.
+    assert_eq!((got.pauses, assert_ends_in_error(&got.body).len()), (1, 1 + 2));
+    assert_eq!(counted(&host, "blocked"), 1);
 }
 
 #[test]
@@ -257,15 +271,10 @@ fn lines_and_aws_events_end_in_their_own_way() {
         };
         let body = run(&pieces(&frames));
         assert!(body.starts_with(&frames[0]) && String::from_utf8_lossy(&body).contains("instruction_seeding.ignore_earlier"), "{format}");
-        // Its last frame is cut, and the start of it has passed.
+        // However it is cut.
         let whole = frames.concat();
-        let cut = whole.len() - 10;
-        let body = run(&[&whole[..cut], &whole[cut..]]);
-        let end = String::from_utf8_lossy(&body[cut..]).into_owned();
-        match format {
-            "ollama" => assert!(end.starts_with("\n{\"error\""), "{end}"),
-            // Its reader counts bytes, so nothing can follow.
-            _ => assert_eq!(end, ""),
+        for cut in [5, frames[0].len() + 5, whole.len() - 10] {
+            assert_eq!(run(&[&whole[..cut], &whole[cut..]]), body, "{format}, cut at {cut}");
         }
     }
 }
