@@ -96,3 +96,7 @@ pub const MAX_OPERATOR_WORD_BYTES: usize = 64;
 pub const MAX_OPERATOR_SCAN_BYTES: usize = 32 * 1024;
 /// Most phrases of a body that count for nothing because their sentences only mention them.
 pub const MAX_MENTIONS: usize = 256;
+/// Most bytes of bodies and streams that one VM copies or keeps at once, all exchanges together. What the gateway holds for it is not among them.
+pub const MAX_COPIED_BYTES: usize = 24 * 1024 * 1024;
+/// So much of a stream may be kept back by a frame that is cut; if it is more, the whole frames before the cut pass.
+pub const MAX_CUT_BYTES: usize = 4096;

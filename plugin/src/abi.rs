@@ -6,6 +6,8 @@ use crate::host::{Header, HostError};
 
 /// `proxy_buffer_type_t`.
 pub const REQUEST_BODY: u32 = 0;
+/// `proxy_buffer_type_t`.
+pub const RESPONSE_BODY: u32 = 1;
 /// `proxy_map_type_t`.
 pub const REQUEST_HEADERS: u32 = 0;
 /// `proxy_map_type_t`.

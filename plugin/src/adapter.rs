@@ -6,6 +6,7 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types;
 
+use crate::budget::Budget;
 use crate::event_id::EventIds;
 use crate::filter::{Filter, Flow, Shared};
 use crate::host::{Header, Host, HostError, LocalReply, LogLevel};
@@ -38,6 +39,18 @@ impl Host for Gateway {
 
     fn replace_request_body(&self, length: usize, body: &[u8]) -> Result<(), HostError> {
         abi::replace_buffer_start(abi::REQUEST_BODY, length, body)
+    }
+
+    fn response_headers(&self) -> Result<Vec<Header>, HostError> {
+        abi::headers(abi::RESPONSE_HEADERS)
+    }
+
+    fn response_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
+        abi::buffer(abi::RESPONSE_BODY, start, length)
+    }
+
+    fn replace_response_body(&self, length: usize, body: &[u8]) -> Result<(), HostError> {
+        abi::replace_buffer_start(abi::RESPONSE_BODY, length, body)
     }
 
     fn set_response_header(&self, name: &str, value: Option<&str>) -> Result<(), HostError> {
@@ -95,7 +108,7 @@ impl RootContext for Root {
         match config::parse(&bytes) {
             Ok(rules) => {
                 let event_ids = EventIds::new(Gateway.now_ns(), &bytes);
-                self.shared = Some(Rc::new(Shared { rules, metrics: Metrics::define(&Gateway), event_ids }));
+                self.shared = Some(Rc::new(Shared { rules, metrics: Metrics::define(&Gateway), event_ids, budget: Budget::default() }));
                 true
             }
             Err(refused) => {
@@ -148,8 +161,20 @@ impl HttpContext for Stream {
         self.filter.request_trailers(&Gateway).into()
     }
 
-    fn on_http_response_headers(&mut self, _count: usize, _end_of_stream: bool) -> types::Action {
-        self.filter.response_headers(&Gateway).into()
+    fn on_http_response_headers(&mut self, _count: usize, end_of_stream: bool) -> types::Action {
+        self.filter.response_headers(&Gateway, end_of_stream).into()
+    }
+
+    fn on_http_response_body(&mut self, size: usize, end_of_stream: bool) -> types::Action {
+        self.filter.response_body(&Gateway, size, end_of_stream).into()
+    }
+
+    fn on_http_response_trailers(&mut self, _count: usize) -> types::Action {
+        self.filter.response_trailers(&Gateway).into()
+    }
+
+    fn on_log(&mut self) {
+        self.filter.log(&Gateway);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The host as the filter sees it: one trait, implemented by the wasm adapter and by the tests.
 
+use floodmark_core::Verdict;
+
 /// A host call that did not succeed; the host's status number (proxy-wasm 0.2.1, `proxy_status_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostError(pub u32);
@@ -16,6 +18,13 @@ pub enum LogLevel {
     Warn = 3,
     /// Something does not work.
     Error = 4,
+}
+
+impl LogLevel {
+    /// The severity of a verdict.
+    pub fn of(verdict: Verdict) -> Self {
+        if verdict == Verdict::Block { LogLevel::Warn } else { LogLevel::Info }
+    }
 }
 
 /// An answer in the upstream's place.
@@ -43,6 +52,12 @@ pub trait Host {
     fn set_request_header(&self, name: &str, value: &str) -> Result<(), HostError>;
     /// Puts `body` in the place of the request body's first `length` bytes.
     fn replace_request_body(&self, length: usize, body: &[u8]) -> Result<(), HostError>;
+    /// All response headers, in order. Only while the headers have not been sent on.
+    fn response_headers(&self) -> Result<Vec<Header>, HostError>;
+    /// The response body's bytes `start..start + length`, as far as they are there.
+    fn response_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError>;
+    /// Puts `body` in the place of the response body's first `length` bytes.
+    fn replace_response_body(&self, length: usize, body: &[u8]) -> Result<(), HostError>;
     /// Sets a response header to one value, or takes it away.
     fn set_response_header(&self, name: &str, value: Option<&str>) -> Result<(), HostError>;
     /// A property of the stream, by its path.

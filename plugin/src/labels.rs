@@ -1,6 +1,6 @@
 //! What others are told of a judgement: the names and values of our headers and of filter state.
 
-use floodmark_core::{Action, Judgement, Report};
+use floodmark_core::{Action, Judgement, Report, Verdict};
 
 /// The start of all header names that are ours. Clients' copies are taken away in enforce mode.
 pub const OWN_HEADERS: &str = "x-floodmark-";
@@ -45,4 +45,10 @@ pub fn filter_state(judgement: &Judgement<'_>, action: Action, event_id: &str) -
     states.extend(report.rule.map(|rule| ("floodmark.rule", rule.to_owned())));
     states.extend(serde_json::to_string(&report).ok().map(|json| ("floodmark.report", json)));
     states
+}
+
+/// Filter state of the response.
+pub fn response_state(verdict: Verdict, rule: Option<&str>) -> impl Iterator<Item = (&'static str, &str)> {
+    let rule = rule.map(|rule| ("floodmark.response_rule", rule));
+    [("floodmark.response_verdict", verdict.name())].into_iter().chain(rule)
 }

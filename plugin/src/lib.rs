@@ -8,9 +8,11 @@
 mod abi;
 #[cfg(target_arch = "wasm32")]
 mod adapter;
+pub mod budget;
 pub mod config;
 pub mod event_id;
 pub mod filter;
+pub mod headers;
 pub mod host;
 pub mod labels;
 pub mod metrics;

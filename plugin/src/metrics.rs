@@ -1,12 +1,12 @@
 //! The counters. The ABI has no labels, so they stand in the name as `_key=value`; envoy-config/*.yaml turns them back into tags.
 
-use floodmark_core::wire::{IssueKind, Issues};
+use floodmark_core::wire::{Direction, IssueKind, Issues};
 use floodmark_core::{Action, Verdict};
 
 use crate::config::Mode;
 use crate::host::Host;
 
-/// Why a request passed without being judged.
+/// Why a request or a response passed without being judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
     /// The kill switch or mode `off`.
@@ -15,15 +15,17 @@ pub enum Passed {
     NoBody,
     /// A protocol upgrade or CONNECT.
     Upgrade,
-    /// Neither its path nor its content-type is one that AI traffic has.
+    /// Neither its path nor its body is one that AI traffic has; of a response, those of its request.
     NotAi,
-    /// It is no AI traffic as far as could be told, and its body is too large or in an encoding that is not read.
+    /// It is no AI traffic as far as could be told, and its body is too large or in an encoding that is not read; or there was no memory to follow it.
     Unread,
+    /// The status is none of success.
+    Status,
+    /// Its content-type is neither JSON nor a stream that is read.
+    ContentType,
 }
 
 impl Passed {
-    const ALL: [Passed; 5] = [Passed::Off, Passed::NoBody, Passed::Upgrade, Passed::NotAi, Passed::Unread];
-
     const fn name(self) -> &'static str {
         match self {
             Passed::Off => "off",
@@ -31,54 +33,111 @@ impl Passed {
             Passed::Upgrade => "upgrade",
             Passed::NotAi => "not_ai",
             Passed::Unread => "unread",
+            Passed::Status => "status",
+            Passed::ContentType => "content_type",
         }
     }
 }
 
-/// Every action but `continue`, with the names of its counters in mode monitor, which only counts it, and in mode enforce.
-const ACTED: [(Action, [&str; 2]); 3] = [
-    (Action::Label, ["floodmark_would_label", "floodmark_labelled"]),
-    (Action::Redact, ["floodmark_would_redact", "floodmark_redacted"]),
-    (Action::Reject, ["floodmark_would_block", "floodmark_rejected"]),
-];
+/// What tells the counters of requests from those of responses.
+struct Names {
+    /// The start of each.
+    prefix: &'static str,
+    /// Every action but `continue`, with the names of its counters in mode monitor, which only counts it, and in mode enforce.
+    acted: &'static [(Action, [&'static str; 2])],
+    /// What could not be done as configured.
+    failed: &'static str,
+    passed: &'static [Passed],
+}
 
-/// Numbers of all counters; `None` where the host has no metrics.
+const REQUEST: Names = Names {
+    prefix: "floodmark_",
+    acted: &[
+        (Action::Label, ["would_label", "labelled"]),
+        (Action::Redact, ["would_redact", "redacted"]),
+        (Action::Reject, ["would_block", "rejected"]),
+    ],
+    failed: "not_redacted",
+    passed: &[Passed::Off, Passed::NoBody, Passed::Upgrade, Passed::NotAi, Passed::Unread],
+};
+
+const RESPONSE: Names = Names {
+    prefix: "floodmark_response_",
+    acted: &[(Action::Label, ["would_label", "labelled"]), (Action::Reject, ["would_block", "blocked"])],
+    failed: "not_blocked",
+    passed: &[Passed::NoBody, Passed::NotAi, Passed::Unread, Passed::Status, Passed::ContentType],
+};
+
+/// Numbers of the counters of one direction; `None` where the host has no metrics.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// By mode (monitor, enforce), then verdict.
+    judged: Vec<Option<u32>>,
+    acted: Vec<(Action, [Option<u32>; 2])>,
+    failed: Option<u32>,
+    exempted: Option<u32>,
+    passed: Vec<(Passed, Option<u32>)>,
+    issues: Vec<Option<u32>>,
+}
+
+/// Numbers of all counters.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
-    /// By mode (monitor, enforce), then verdict.
-    judged: [[Option<u32>; Verdict::ALL.len()]; 2],
-    /// By mode (monitor, enforce), then action.
-    acted: [[Option<u32>; ACTED.len()]; 2],
-    not_redacted: Option<u32>,
-    exempted: Option<u32>,
+    /// Of requests.
+    pub request: Counters,
+    /// Of responses.
+    pub response: Counters,
     host_errors: Option<u32>,
-    passed: [Option<u32>; Passed::ALL.len()],
-    issues: Vec<Option<u32>>,
 }
 
 impl Metrics {
     /// Defines every counter. Their number is fixed, whatever the traffic: it is the cardinality of the names in this file.
     pub fn define(host: &dyn Host) -> Self {
-        let define = |name: String| host.define_counter(&name).ok();
-        let judged =
-            |mode: Mode| Verdict::ALL.map(|verdict| define(format!("floodmark_judged_verdict={}_mode={}", verdict.name(), mode.name())));
         Metrics {
-            judged: [Mode::Monitor, Mode::Enforce].map(judged),
-            acted: [0, 1].map(|mode| ACTED.map(|(_, names)| names.get(mode).and_then(|name| define((*name).to_owned())))),
-            not_redacted: define("floodmark_not_redacted".to_owned()),
-            exempted: define("floodmark_exempted".to_owned()),
-            host_errors: define("floodmark_host_errors".to_owned()),
-            passed: Passed::ALL.map(|why| define(format!("floodmark_passed_why={}", why.name()))),
-            issues: IssueKind::ALL.iter().map(|issue| define(format!("floodmark_issues_issue={}", issue.name()))).collect(),
+            request: Counters::define(host, &REQUEST),
+            response: Counters::define(host, &RESPONSE),
+            host_errors: host.define_counter("floodmark_host_errors").ok(),
         }
     }
 
-    /// A request was judged. Each kind of issue counts once.
-    pub fn judged(&self, host: &dyn Host, mode: Mode, verdict: Verdict, issues: &Issues) {
+    /// The counters of a direction.
+    pub fn of(&self, direction: Direction) -> &Counters {
+        match direction {
+            Direction::Request => &self.request,
+            Direction::Response => &self.response,
+        }
+    }
+
+    /// A host call failed that should have succeeded.
+    pub fn host_error(&self, host: &dyn Host) {
+        count(host, self.host_errors);
+    }
+}
+
+impl Counters {
+    fn define(host: &dyn Host, names: &Names) -> Self {
+        let define = |parts: &[&str]| host.define_counter(&[&[names.prefix], parts].concat().concat()).ok();
+        let judged = |mode: Mode| Verdict::ALL.map(|verdict| define(&["judged_verdict=", verdict.name(), "_mode=", mode.name()]));
+        Counters {
+            judged: [Mode::Monitor, Mode::Enforce].map(judged).concat(),
+            acted: names.acted.iter().map(|(action, [monitor, enforce])| (*action, [define(&[monitor]), define(&[enforce])])).collect(),
+            failed: define(&[names.failed]),
+            exempted: define(&["exempted"]),
+            passed: names.passed.iter().map(|why| (*why, define(&["passed_why=", why.name()]))).collect(),
+            issues: IssueKind::ALL.iter().map(|issue| define(&["issues_issue=", issue.name()])).collect(),
+        }
+    }
+
+    /// A body was judged. Each kind of issue counts once, and so do hits that an exemption covers.
+    pub fn judged(&self, host: &dyn Host, mode: Mode, verdict: Verdict, issues: &Issues, exempt_hits: u32) {
+        let own = if mode == Mode::Enforce { Verdict::ALL.len() } else { 0 };
         let position = Verdict::ALL.iter().position(|known| *known == verdict);
-        count(host, of_mode(&self.judged, mode, position));
+        count(host, position.and_then(|at| self.judged.get(own + at).copied().flatten()));
         for kind in issues.kinds() {
             self.issue(host, kind);
+        }
+        if exempt_hits > 0 {
+            count(host, self.exempted);
         }
     }
 
@@ -88,38 +147,21 @@ impl Metrics {
         count(host, position.and_then(|at| self.issues.get(at).copied().flatten()));
     }
 
-    /// A request passed without being judged.
+    /// A message passed without being judged.
     pub fn passed(&self, host: &dyn Host, why: Passed) {
-        let position = Passed::ALL.iter().position(|known| *known == why);
-        count(host, position.and_then(|at| self.passed.get(at).copied().flatten()));
+        count(host, self.passed.iter().find(|(known, _)| *known == why).and_then(|(_, counter)| *counter));
     }
 
-    /// A request met this action, or would have in mode enforce.
+    /// A message met this action, or would have in mode enforce.
     pub fn acted(&self, host: &dyn Host, mode: Mode, action: Action) {
-        count(host, of_mode(&self.acted, mode, ACTED.iter().position(|(known, _)| *known == action)));
+        let counters = self.acted.iter().find(|(known, _)| *known == action);
+        count(host, counters.and_then(|(_, [monitor, enforce])| if mode == Mode::Enforce { *enforce } else { *monitor }));
     }
 
-    /// A request was, or would have been, rejected because redaction could not help.
-    pub fn not_redacted(&self, host: &dyn Host) {
-        count(host, self.not_redacted);
+    /// A request was, or would have been, rejected because redaction could not help; or a response that should not have passed was gone already.
+    pub fn failed(&self, host: &dyn Host) {
+        count(host, self.failed);
     }
-
-    /// A request was judged whose hits an exemption covers, one at least.
-    pub fn exempted(&self, host: &dyn Host) {
-        count(host, self.exempted);
-    }
-
-    /// A host call failed that should have succeeded.
-    pub fn host_error(&self, host: &dyn Host) {
-        count(host, self.host_errors);
-    }
-}
-
-/// The counter at `position` of the mode's own.
-fn of_mode<const N: usize>(counters: &[[Option<u32>; N]; 2], mode: Mode, position: Option<usize>) -> Option<u32> {
-    let [monitor, enforce] = counters;
-    let own = if mode == Mode::Enforce { enforce } else { monitor };
-    own.get(position?).copied().flatten()
 }
 
 /// A failing counter must not disturb a request, so its error is dropped.

@@ -1,9 +1,10 @@
 //! What a request's headers say: whether its body is read, and as what.
 
 use floodmark_core::Hint;
-use floodmark_core::wire::{Codings, IssueKind};
+use floodmark_core::wire::IssueKind;
 
 use crate::config::{OtherPaths, Settings};
+use crate::headers::Fields;
 use crate::host::Header;
 use crate::labels::OWN_HEADERS;
 use crate::path;
@@ -11,7 +12,7 @@ use crate::path;
 /// A request's headers.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    headers: Vec<Header>,
+    fields: Fields,
     path: String,
 }
 
@@ -32,17 +33,27 @@ pub enum Body {
     Encoded(Hint),
 }
 
+impl Body {
+    /// What is known of the body; nothing of one that is not read.
+    pub fn hint(&self) -> Hint {
+        match *self {
+            Body::Upgrade | Body::Ignored => Hint::default(),
+            Body::Read(hint) | Body::ReadIfJson(hint) | Body::Oversize(hint) | Body::Encoded(hint) => hint,
+        }
+    }
+}
+
 impl Request {
     /// Takes the headers as the host gave them; none when they could not be had.
     pub fn new(headers: Vec<Header>) -> Self {
-        let mut request = Request { headers, path: String::new() };
-        request.path = path::normalize(request.value(":path").unwrap_or_default());
-        request
+        let fields = Fields::new(headers);
+        let path = path::normalize(fields.value(":path").unwrap_or_default());
+        Request { fields, path }
     }
 
-    /// Whether the host gave no headers at all: every request has some, so they could not be had.
-    pub fn is_unknown(&self) -> bool {
-        self.headers.is_empty()
+    /// Its header fields.
+    pub fn fields(&self) -> &Fields {
+        &self.fields
     }
 
     /// The normalized path.
@@ -50,32 +61,28 @@ impl Request {
         &self.path
     }
 
-    /// The first value of a header; names compare without regard to case.
-    pub fn value(&self, name: &str) -> Option<&[u8]> {
-        self.values(name).next()
-    }
-
     /// The value of a header that comes once.
     pub fn only_value(&self, name: &str) -> Option<&[u8]> {
-        let mut values = self.values(name);
+        let mut values = self.fields.values(name);
         values.next().filter(|_| values.next().is_none())
     }
 
     /// The host that was asked for; empty when it is missing or no UTF-8.
     pub fn host(&self) -> &str {
-        self.value(":authority").and_then(|value| core::str::from_utf8(value).ok()).unwrap_or_default()
+        self.fields.value(":authority").and_then(|value| core::str::from_utf8(value).ok()).unwrap_or_default()
     }
 
     /// Names of headers that only we may set, also as servers read them that take `_` for `-`.
     pub fn own_headers(&self) -> impl Iterator<Item = &str> {
-        let names = self.headers.iter().filter_map(|(name, _)| core::str::from_utf8(name).ok());
-        names.filter(|name| name.get(..OWN_HEADERS.len()).is_some_and(|start| start.replace('_', "-").eq_ignore_ascii_case(OWN_HEADERS)))
+        self.fields
+            .names()
+            .filter(|name| name.get(..OWN_HEADERS.len()).is_some_and(|start| start.replace('_', "-").eq_ignore_ascii_case(OWN_HEADERS)))
     }
 
     /// What is to be done with the body; `exemptions` go into its hint. A listed path wins over every header, since servers there read JSON whatever the headers say; so
     /// does a request whose headers could not be had.
     pub fn body(&self, settings: &Settings, exemptions: u64) -> Body {
-        if self.is_unknown() {
+        if self.fields.is_unknown() {
             return Body::Read(Hint { ai_path: true, exemptions, ..Hint::default() });
         }
         if self.is_upgrade() {
@@ -83,12 +90,12 @@ impl Request {
         }
         let listed = settings.paths.iter().find(|listed| path::ends_with(&self.path, &listed.suffix));
         let format = listed.and_then(|listed| listed.format).map(Into::into);
-        let issue = self.foreign_charset().then_some(IssueKind::Charset);
+        let issue = self.fields.foreign_charset().then_some(IssueKind::Charset);
         let hint = Hint { ai_path: listed.is_some(), format, issue, exemptions, ..Hint::default() };
         if !hint.ai_path && (settings.other_paths == OtherPaths::Ignore || self.is_grpc()) {
             return Body::Ignored;
         }
-        let unknown_coding = self.codings().is_none();
+        let unknown_coding = self.fields.codings().is_none();
         if !hint.ai_path {
             // Many servers do not heed the coding of a request, so a body that is JSON as it stands is looked at all the same.
             let issue = if unknown_coding { Some(IssueKind::ContentEncoding) } else { hint.issue };
@@ -97,51 +104,22 @@ impl Request {
         if unknown_coding {
             return Body::Encoded(hint);
         }
-        let length = core::str::from_utf8(self.value("content-length").unwrap_or_default()).unwrap_or_default().trim();
-        match length.parse::<u64>() {
-            Ok(bytes) if bytes > u64::from(settings.max_body_bytes) => Body::Oversize(hint),
+        match self.fields.length_bytes() {
+            Some(bytes) if bytes > u64::from(settings.max_body_bytes) => Body::Oversize(hint),
             _ => Body::Read(hint),
         }
-    }
-
-    /// How the body is compressed; `None` when it is in a way that is not read.
-    pub fn codings(&self) -> Option<Codings> {
-        Codings::parse(self.words("content-encoding"))
     }
 
     /// CONNECT, or a GET that asks for an upgrade. Any other method with an `upgrade` header is an ordinary request to most servers, so
     /// the header must not hide its body.
     fn is_upgrade(&self) -> bool {
-        let method = self.value(":method").unwrap_or_default();
-        method == b"CONNECT" || (method == b"GET" && self.value("upgrade").is_some() && self.value("content-length").is_none())
+        let value = |name| self.fields.value(name);
+        let method = value(":method").unwrap_or_default();
+        method == b"CONNECT" || (method == b"GET" && value("upgrade").is_some() && value("content-length").is_none())
     }
 
     fn is_grpc(&self) -> bool {
-        self.words("content-type").any(|kind| kind.starts_with(b"application/grpc"))
-    }
-
-    /// Whether a content-type names a charset that changes how ASCII or UTF-8 bytes are read.
-    fn foreign_charset(&self) -> bool {
-        self.words("content-type").flat_map(|kind| kind.split(|&byte| byte == b';').skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>()).any(
-            |parameter| {
-                let charset =
-                    parameter.trim_ascii().strip_prefix(b"charset").map(<[u8]>::trim_ascii_start).and_then(|rest| rest.strip_prefix(b"="));
-                charset.is_some_and(|charset| {
-                    let name = charset.trim_ascii();
-                    let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
-                    !matches!(name, b"utf-8" | b"utf8" | b"us-ascii" | b"ascii")
-                })
-            },
-        )
-    }
-
-    /// All values of a header, those that commas join apart, in lower case.
-    fn words(&self, name: &str) -> impl Iterator<Item = Vec<u8>> {
-        self.values(name).flat_map(|value| value.split(|&byte| byte == b',')).map(|word| word.trim_ascii().to_ascii_lowercase())
-    }
-
-    fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
-        self.headers.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value.as_slice())
+        self.fields.words("content-type").any(|kind| kind.starts_with(b"application/grpc"))
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod gzip;
 mod inflate;
+mod stored;
 
 use alloc::borrow::Cow;
+use alloc::vec::Vec;
 
 use inflate::{Inflater, Stop};
 
@@ -53,6 +55,14 @@ impl Codings {
     /// Whether the body is sent as it is read.
     pub fn is_identity(&self) -> bool {
         *self == Codings::default()
+    }
+
+    /// Puts the codings on.
+    pub fn encode(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.0.iter().flatten().fold(bytes, |bytes, coding| match coding {
+            Coding::Gzip => stored::gzip(&bytes),
+            Coding::Deflate => stored::zlib(&bytes),
+        })
     }
 
     /// Takes the codings off, the last one first. No step gives more than `max_bytes`, or than [`MAX_UNPACKED_RATIO`] times the body; memory

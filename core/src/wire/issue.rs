@@ -65,6 +65,8 @@ issues! {
     Compression = "compression", Refuse;
     /// The gateway did not hand over the whole body.
     BodyMissing = "body_missing", Refuse;
+    /// The memory for copies of bodies was used up, so the stream was not followed to its end. Bodies that the gateway holds need none.
+    MemoryBudget = "memory_budget", Refuse;
     /// The body is UTF-16 or UTF-32, which lenient servers read.
     WideEncoding = "wide_encoding", Refuse;
     /// The body is not valid UTF-8; the bad bytes were read as U+FFFD.
@@ -85,6 +87,8 @@ issues! {
     KeyCase = "key_case", Refuse;
     /// The content-type names a charset other than UTF-8; some readers decode the body with it.
     Charset = "charset", Refuse;
+    /// A response has several content-types; some readers go by the first, others by the last.
+    ContentType = "content_type", Refuse;
     /// More messages, tool results and tool calls than are told apart.
     TooManyEvents = "too_many_events", Refuse;
     /// A stream holds a frame that is longer than is kept; it was not read.

@@ -51,6 +51,8 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     /// Body bytes.
     pub body: Bytes,
+    /// What the body ended in.
+    pub trailers: Vec<(String, String)>,
     /// From the first byte sent on an open connection to the last byte received.
     pub elapsed: Duration,
 }
@@ -71,6 +73,12 @@ impl Call {
             protocol: Protocol::Http1,
             timeout: TIMEOUT,
         }
+    }
+
+    /// A HEAD.
+    #[must_use]
+    pub fn head(path: &str) -> Self {
+        Self { method: "HEAD".to_owned(), ..Self::get(path) }
     }
 
     /// A POST of `body` as JSON, with a content-length.
@@ -188,9 +196,13 @@ impl Answer {
 
     async fn read(response: hyper::Response<hyper::body::Incoming>, started: Instant) -> anyhow::Result<Self> {
         let (head, body) = response.into_parts();
-        let body = body.collect().await.context("the answer broke off")?.to_bytes();
-        let headers = head.headers.iter();
-        let headers = headers.map(|(n, v)| (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
-        Ok(Self { status: head.status.as_u16(), headers: headers.collect(), body, elapsed: started.elapsed() })
+        let body = body.collect().await.context("the answer broke off")?;
+        let trailers = body.trailers().map_or_else(Vec::new, pairs);
+        let headers = pairs(&head.headers);
+        Ok(Self { status: head.status.as_u16(), headers, body: body.to_bytes(), trailers, elapsed: started.elapsed() })
     }
+}
+
+fn pairs(headers: &hyper::HeaderMap) -> Vec<(String, String)> {
+    headers.iter().map(|(n, v)| (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned())).collect()
 }

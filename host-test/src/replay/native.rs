@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use floodmark_plugin::budget::Budget;
 use floodmark_plugin::config;
 use floodmark_plugin::event_id::EventIds;
 use floodmark_plugin::filter::{Filter, Flow, Shared};
@@ -25,7 +26,7 @@ impl Native {
         let rules = config::parse(configuration.as_bytes())?;
         let metrics = Metrics::define(&Memory::default());
         let event_ids = EventIds::new(0, configuration.as_bytes());
-        Ok(Self { shared: Rc::new(Shared { rules, metrics, event_ids }) })
+        Ok(Self { shared: Rc::new(Shared { rules, metrics, event_ids, budget: Budget::default() }) })
     }
 
     /// The report on one request, whose body comes in the request's chunks; `None` when the filter lets it pass unread.
@@ -80,6 +81,18 @@ impl Host for Memory {
 
     fn replace_request_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
         Ok(())
+    }
+
+    fn response_headers(&self) -> Result<Vec<Header>, HostError> {
+        Err(NOT_FOUND)
+    }
+
+    fn response_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
+        Err(NOT_FOUND)
+    }
+
+    fn replace_response_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
+        Err(NOT_FOUND)
     }
 
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {

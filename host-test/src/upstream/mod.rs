@@ -1,5 +1,6 @@
 //! A small model provider on 127.0.0.1 that writes down everything a request brought.
 
+mod canned;
 mod journal;
 mod reply;
 mod serve;
@@ -10,12 +11,16 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+pub use canned::Canned;
 pub use journal::{Ending, Journal, Received};
 
 /// Requests with this header are written to the journal under its value; others are only answered.
 pub const ID_HEADER: &str = "x-test-id";
 /// `name=value` in this request header is added to the response: a provider that sends headers of ours.
 pub const REPLY_HEADER: &str = "x-upstream-reply-header";
+
+/// Requests with this header get the answer that was prepared under its value.
+pub const CANNED_HEADER: &str = "x-upstream-canned";
 
 /// A running provider: HTTP/1.1 and HTTP/2 by prior knowledge on one port, stopped on drop.
 ///
@@ -25,6 +30,7 @@ pub const REPLY_HEADER: &str = "x-upstream-reply-header";
 pub struct Upstream {
     address: SocketAddr,
     journal: Journal,
+    shelf: canned::Shelf,
     accepting: JoinHandle<()>,
 }
 
@@ -37,14 +43,20 @@ impl Upstream {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("cannot open a port for the upstream on 127.0.0.1")?;
         let address = listener.local_addr().context("cannot read the upstream's own port")?;
         let journal = Journal::default();
-        let accepting = tokio::spawn(serve::accept(listener, journal.clone()));
-        Ok(Self { address, journal, accepting })
+        let shelf = canned::Shelf::default();
+        let accepting = tokio::spawn(serve::accept(listener, journal.clone(), shelf.clone()));
+        Ok(Self { address, journal, shelf, accepting })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Prepares an answer for requests whose [`CANNED_HEADER`] is `name`.
+    pub fn prepare(&self, name: &str, canned: Canned) {
+        self.shelf.put(name, canned);
     }
 
     /// What it received so far.

@@ -17,11 +17,12 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
+use super::canned::{Body, Canned, Shelf};
 use super::journal::{Ending, Entry, Journal, Received};
-use super::{ID_HEADER, REPLY_HEADER, reply};
+use super::{CANNED_HEADER, ID_HEADER, REPLY_HEADER, reply};
 
 /// Accepts until aborted; its connections end with it.
-pub(super) async fn accept(listener: TcpListener, journal: Journal) {
+pub(super) async fn accept(listener: TcpListener, journal: Journal, shelf: Shelf) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -30,9 +31,9 @@ pub(super) async fn accept(listener: TcpListener, journal: Journal) {
                 let Ok((stream, _)) = accepted else { continue };
                 // Small answers would otherwise wait for the peer's delayed ACK.
                 let _ = stream.set_nodelay(true);
-                let journal = journal.clone();
+                let (journal, shelf) = (journal.clone(), shelf.clone());
                 connections.spawn(async move {
-                    let service = service_fn(move |request| handle(request, journal.clone()));
+                    let service = service_fn(move |request| handle(request, journal.clone(), shelf.clone()));
                     // An error here is a peer that went away; the journal already shows how its body ended.
                     let _ = auto::Builder::new(TokioExecutor::new())
                         .serve_connection_with_upgrades(TokioIo::new(stream), service)
@@ -43,7 +44,7 @@ pub(super) async fn accept(listener: TcpListener, journal: Journal) {
     }
 }
 
-async fn handle(request: Request<Incoming>, journal: Journal) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn handle(request: Request<Incoming>, journal: Journal, shelf: Shelf) -> Result<Response<Body>, Infallible> {
     let entry = id(&request).map(|id| journal.begin(&id, received(&request)));
     let response = if let Some(key) = request.headers().get(SEC_WEBSOCKET_KEY).cloned() {
         if let Some(entry) = entry {
@@ -51,26 +52,37 @@ async fn handle(request: Request<Incoming>, journal: Journal) -> Result<Response
         }
         websocket(request, &key)
     } else {
-        http(request, entry).await
+        let canned = request.headers().get(CANNED_HEADER).and_then(|name| shelf.get(name.to_str().ok()?));
+        http(request, entry, canned).await
     };
     Ok(response)
 }
 
-async fn http(request: Request<Incoming>, entry: Option<Entry>) -> Response<Full<Bytes>> {
+async fn http(request: Request<Incoming>, entry: Option<Entry>, canned: Option<Canned>) -> Response<Body> {
     let path = request.uri().path().to_owned();
     let added = added_header(request.headers());
+    if let Some(canned) = canned.clone().filter(|canned| canned.early) {
+        return canned.response();
+    }
     let Some(body) = read(request.into_body(), entry.as_ref()).await else {
-        return Response::new(Full::default()); // The peer is gone; nobody reads this.
+        return Response::new(whole(Bytes::new())); // The peer is gone; nobody reads this.
     };
     if let Some(entry) = entry {
         entry.finish();
     }
-    let mut response = Response::new(Full::new(Bytes::from(reply::answer(&path, &body).to_string())));
+    if let Some(canned) = canned {
+        return canned.response();
+    }
+    let mut response = Response::new(whole(reply::answer(&path, &body).to_string().into()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some((name, value)) = added {
         response.headers_mut().append(name, value);
     }
     response
+}
+
+fn whole(bytes: Bytes) -> Body {
+    Full::new(bytes).boxed_unsync()
 }
 
 async fn read(mut body: Incoming, entry: Option<&Entry>) -> Option<Vec<u8>> {
@@ -93,7 +105,7 @@ async fn read(mut body: Incoming, entry: Option<&Entry>) -> Option<Vec<u8>> {
     Some(all)
 }
 
-fn websocket(request: Request<Incoming>, key: &HeaderValue) -> Response<Full<Bytes>> {
+fn websocket(request: Request<Incoming>, key: &HeaderValue) -> Response<Body> {
     let accept = derive_accept_key(key.as_bytes());
     tokio::spawn(async move {
         let Ok(upgraded) = hyper::upgrade::on(request).await else {
@@ -107,7 +119,7 @@ fn websocket(request: Request<Incoming>, key: &HeaderValue) -> Response<Full<Byt
             }
         }
     });
-    let mut response = Response::new(Full::default());
+    let mut response = Response::new(whole(Bytes::new()));
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
     response.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));

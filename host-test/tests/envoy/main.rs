@@ -14,6 +14,7 @@ mod limits;
 mod passing;
 mod protocols;
 mod replies;
+mod responses;
 mod soak;
 mod stage;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         passing::checks(),
         protocols::checks(),
         replies::checks(),
+        responses::checks(),
         soak::checks(),
     ];
     let trials = checks.into_iter().flatten().map(|(name, check)| {

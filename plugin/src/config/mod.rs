@@ -60,6 +60,8 @@ pub struct Settings {
     /// Keep the request's headers back until the body is judged, so that the upstream sees nothing of a blocked request. Needs
     /// `allow_on_headers_stop_iteration: true` in Envoy's own plugin config: without it every request with a body hangs. Mode enforce only.
     pub hold_headers: bool,
+    /// What becomes of the responses to AI traffic.
+    pub responses: Responses,
     /// How a blocked request is answered.
     pub reply: Reply,
     /// Write a log line for verdict `allow` too.
@@ -146,6 +148,35 @@ pub enum OtherPaths {
     Ignore,
 }
 
+/// What becomes of the responses to AI traffic: requests on listed paths, and those whose body was judged to be of a known format. Responses with a
+/// status of 200 to 299 are judged, those of JSON when they are whole, and streams (server-sent events, JSON lines, AWS event streams) as they come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Responses {
+    /// Whether responses are read at all. In mode enforce the header `accept-encoding` of requests on listed paths then becomes `identity`.
+    pub read: bool,
+    /// What of a stream is kept back until it is judged, in mode enforce. JSON bodies are always kept back there, unless `action` is `label`.
+    pub hold: Hold,
+    /// Largest JSON body, and most of a stream that is kept back, in bytes, 1 to 16777216; without it `max_body_bytes`. In Envoy the route's
+    /// `request_body_buffer_limit` holds for responses too; over it the gateway breaks the response off by itself.
+    pub max_bytes: Option<u32>,
+}
+
+/// What of a stream is kept back until it is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// Nothing: frames pass as they become whole, and on verdict `block` the stream ends with the provider's error in place of what has not passed yet.
+    #[default]
+    None,
+    /// Tool calls: the client gets each when it is whole and judged, and text in whole frames.
+    Calls,
+    /// Everything: the client gets the stream when it is whole and judged.
+    All,
+}
+
 /// How a blocked request is answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -222,9 +253,23 @@ impl Default for Settings {
             other_paths: OtherPaths::default(),
             max_body_bytes: 1_000_000,
             hold_headers: false,
+            responses: Responses::default(),
             reply: Reply::default(),
             log_allow: false,
         }
+    }
+}
+
+impl Settings {
+    /// The largest response that is kept back or judged whole.
+    pub fn max_response_bytes(&self) -> usize {
+        self.responses.max_bytes.unwrap_or(self.max_body_bytes) as usize
+    }
+}
+
+impl Default for Responses {
+    fn default() -> Self {
+        Responses { read: true, hold: Hold::None, max_bytes: None }
     }
 }
 

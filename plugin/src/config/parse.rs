@@ -123,9 +123,11 @@ fn merge(base: &mut Value, over: &Value) {
 
 /// Checks what the types cannot say.
 fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
-    if !(1..=MAX_BODY_BYTES_LIMIT).contains(&settings.max_body_bytes) {
-        let problem = format!("{} is out of range; give 1 to {MAX_BODY_BYTES_LIMIT}", settings.max_body_bytes);
-        return Err(error(format!("{path}.max_body_bytes"), problem));
+    let caps = [("max_body_bytes", Some(settings.max_body_bytes)), ("responses.max_bytes", settings.responses.max_bytes)];
+    for (key, bytes) in caps.into_iter().filter_map(|(key, bytes)| Some((key, bytes?))) {
+        if !(1..=MAX_BODY_BYTES_LIMIT).contains(&bytes) {
+            return Err(error(format!("{path}.{key}"), format!("{bytes} is out of range; give 1 to {MAX_BODY_BYTES_LIMIT}")));
+        }
     }
     if !(400..=499).contains(&settings.reply.status) {
         let problem = format!("{} is out of range; give 400 to 499, since clients retry a server's errors", settings.reply.status);
@@ -159,6 +161,7 @@ fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Hold;
     use super::*;
     use crate::config::Mode;
 
@@ -226,6 +229,9 @@ mod tests {
                 "slash",
             ),
             (r#"{"version":1,"defaults":{"max_body_bytes":0}}"#, "at defaults.max_body_bytes:", "1 to 16777216"),
+            (r#"{"version":1,"defaults":{"responses":{"max_bytes":16777217}}}"#, "at defaults.responses.max_bytes:", "1 to 16777216"),
+            (r#"{"version":1,"defaults":{"responses":{"hold":"text"}}}"#, "at defaults.responses.hold:", "`none`, `calls`, `all`"),
+            (r#"{"version":1,"defaults":{"responses":{"reed":true}}}"#, "at defaults.responses.reed:", "unknown field"),
             (r#"{"version":1,"defaults":{"max_body_bytes":"1"}}"#, "at defaults.max_body_bytes:", "expected u32"),
             (r#"{"version":1,"defaults":{"reply":{"status":503}}}"#, "at defaults.reply.status:", "400 to 499"),
             (r#"{"version":1,"defaults":{"reply":{"style":"rude"}}}"#, "at defaults.reply.style:", "`error` or `refusal`"),
@@ -333,5 +339,15 @@ mod tests {
         assert_eq!(lab.settings.policy.conversation.tau, 0.8);
         assert_eq!(lab.settings.policy.conversation.rho, 0.5);
         assert_eq!(lab.settings.policy.weights["role_confusion"], 0.6);
+    }
+
+    #[test]
+    fn responses_have_a_cap_of_their_own_or_that_of_requests() {
+        let text = br#"{"version":1,"defaults":{"max_body_bytes":5,"responses":{"hold":"calls"}},
+            "overrides":[{"match":{"path_prefix":"/lab"},"settings":{"responses":{"max_bytes":7}}}]}"#;
+        let rules = parse(text).expect("valid");
+        let (defaults, lab) = (&rules.defaults.settings, &rules.overrides[0].1.settings);
+        assert_eq!((defaults.max_response_bytes(), lab.max_response_bytes()), (5, 7));
+        assert_eq!((lab.responses.hold, lab.responses.read), (Hold::Calls, true));
     }
 }

@@ -2,121 +2,24 @@
 
 mod actions;
 mod compressed;
+mod memory;
 mod replies;
+mod responses;
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+
+use floodmark_core::Judge;
+use memory::Memory;
 
 use super::*;
 use crate::config;
-use crate::host::{Header, HostError, LocalReply};
-
-#[derive(Default)]
-struct Memory {
-    headers: RefCell<Vec<Header>>,
-    /// What the host gives as the request body.
-    body: RefCell<Vec<u8>>,
-    response_headers: RefCell<BTreeMap<String, String>>,
-    state: RefCell<BTreeMap<String, String>>,
-    replies: RefCell<Vec<LocalReply>>,
-    counters: RefCell<Vec<(String, u32)>>,
-    logs: RefCell<Vec<(LogLevel, String)>>,
-    /// Every call but logging fails.
-    broken: Cell<bool>,
-    body_is_fixed: Cell<bool>,
-    headers_sent: Cell<bool>,
-}
-
-impl Memory {
-    fn check(&self) -> Result<(), HostError> {
-        if self.broken.get() { Err(HostError(12)) } else { Ok(()) }
-    }
-
-    fn counted(&self, name: &str) -> u32 {
-        let counters = self.counters.borrow();
-        counters.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("no counter {name}")).1
-    }
-
-    /// The body of the reply, which is text.
-    fn replied(&self) -> String {
-        String::from_utf8(self.replies.borrow()[0].body.clone()).expect("UTF-8")
-    }
-
-    fn state(&self, name: &str) -> String {
-        self.state.borrow().get(name).cloned().unwrap_or_default()
-    }
-}
-
-impl Host for Memory {
-    fn request_headers(&self) -> Result<Vec<Header>, HostError> {
-        self.check()?;
-        Ok(self.headers.borrow().clone())
-    }
-    fn remove_request_header(&self, name: &str) -> Result<(), HostError> {
-        self.headers.borrow_mut().retain(|(known, _)| known != name.as_bytes());
-        self.check()
-    }
-    fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
-        self.check()?;
-        let body = self.body.borrow();
-        Ok(body[start.min(body.len())..(start + length).min(body.len())].to_vec())
-    }
-    fn set_request_header(&self, name: &str, value: &str) -> Result<(), HostError> {
-        assert!(!self.headers_sent.get(), "{name} is set after the headers were sent on");
-        self.headers.borrow_mut().push((name.into(), value.into()));
-        self.check()
-    }
-    fn replace_request_body(&self, length: usize, body: &[u8]) -> Result<(), HostError> {
-        self.check()?;
-        if self.body_is_fixed.get() {
-            return Err(HostError(2));
-        }
-        self.body.borrow_mut().splice(..length, body.iter().copied());
-        Ok(())
-    }
-    fn set_response_header(&self, name: &str, value: Option<&str>) -> Result<(), HostError> {
-        match value {
-            Some(value) => self.response_headers.borrow_mut().insert(name.to_owned(), value.to_owned()),
-            None => self.response_headers.borrow_mut().remove(name),
-        };
-        self.check()
-    }
-    fn property(&self, path: &[&str]) -> Result<Vec<u8>, HostError> {
-        self.check()?;
-        if path == ["xds", "route_name"] { Ok(b"lab".to_vec()) } else { Err(HostError(1)) }
-    }
-    fn set_filter_state(&self, name: &str, value: &str) -> Result<(), HostError> {
-        self.state.borrow_mut().insert(name.to_owned(), value.to_owned());
-        self.check()
-    }
-    fn reply(&self, reply: &LocalReply) -> Result<(), HostError> {
-        self.replies.borrow_mut().push(reply.clone());
-        self.check()
-    }
-    fn define_counter(&self, name: &str) -> Result<u32, HostError> {
-        self.check()?;
-        let mut counters = self.counters.borrow_mut();
-        assert!(counters.iter().all(|(known, _)| known != name), "{name} is defined twice");
-        counters.push((name.to_owned(), 0));
-        Ok(counters.len() as u32 - 1)
-    }
-    fn count(&self, counter: u32) -> Result<(), HostError> {
-        self.check()?;
-        self.counters.borrow_mut()[counter as usize].1 += 1;
-        Ok(())
-    }
-    fn log(&self, level: LogLevel, line: &str) {
-        self.logs.borrow_mut().push((level, line.to_owned()));
-    }
-    fn now_ns(&self) -> u64 {
-        7
-    }
-}
+use crate::host::{Header, LogLevel};
+use crate::labels;
 
 fn shared(host: &Memory, settings: &str) -> Rc<Shared> {
     let text = format!("{{\"version\":1,\"defaults\":{settings}}}");
     let rules = config::parse(text.as_bytes()).expect("a valid configuration");
-    Rc::new(Shared { rules, metrics: Metrics::define(host), event_ids: EventIds::new(1, b"") })
+    Rc::new(Shared { rules, metrics: Metrics::define(host), event_ids: EventIds::new(1, b""), budget: Budget::default() })
 }
 
 const ENFORCE: &str = r#"{"mode":"enforce"}"#;
@@ -145,6 +48,7 @@ struct Outcome {
 /// Sends a body in the given pieces as a gateway does: held pieces add up, passed ones do not.
 fn send(host: &Memory, filter: &mut Filter, headers: Vec<Header>, pieces: &[&[u8]], trailers: bool) -> Outcome {
     *host.headers.borrow_mut() = headers;
+    host.headers_sent.set(false);
     let mut last = filter.request_headers(host, pieces.is_empty() && !trailers);
     host.headers_sent.set(last == Flow::Continue);
     let (mut held, mut passed_bytes) = (Vec::new(), 0);
@@ -208,7 +112,7 @@ fn a_slow_burn_is_rejected_in_openai_shape() {
     );
     // The gateway runs our response callback for our own reply: it must be left alone.
     host.response_headers.borrow_mut().insert(VERDICT_HEADER.to_owned(), "block".to_owned());
-    assert_eq!(filter.response_headers(&host), Flow::Continue);
+    assert_eq!(filter.response_headers(&host, true), Flow::Continue);
     assert_eq!(host.response_headers.borrow()[VERDICT_HEADER], "block");
     // A second piece after the reply changes nothing.
     assert_eq!(filter.request_body(&host, 5, true), Flow::Pause);
@@ -245,7 +149,7 @@ fn monitor_lets_pass_copies_and_counts() {
     let outcome = send(&host, &mut filter, headers.clone(), &body.chunks(7).collect::<Vec<_>>(), false);
     assert_eq!((outcome.passed_bytes, outcome.last), (body.len(), Flow::Continue));
     assert_eq!(*host.headers.borrow(), headers, "headers are untouched");
-    filter.response_headers(&host);
+    filter.response_headers(&host, true);
     assert!(host.response_headers.borrow().is_empty() && host.replies.borrow().is_empty());
     assert_eq!(host.counted("floodmark_would_block"), 1);
     assert_eq!(host.counted("floodmark_judged_verdict=block_mode=monitor"), 1);
@@ -270,10 +174,10 @@ fn client_copies_of_our_headers_go_and_upstream_copies_are_replaced() {
     let (host, outcome, mut filter) = one(ENFORCE, headers, br#"{"messages":[{"role":"user","content":"hi"}]}"#);
     assert_eq!(outcome.last, Flow::Continue);
     let left: Vec<String> = host.headers.borrow().iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
-    assert_eq!(left, [":method", ":path", ":authority", "content-type", "x-flood"]);
+    assert_eq!(left, [":method", ":path", ":authority", "content-type", "x-flood", "accept-encoding"]);
     let forged = BTreeMap::from([(VERDICT_HEADER.to_owned(), "block".to_owned()), (EVENT_ID_HEADER.to_owned(), "x".to_owned())]);
     *host.response_headers.borrow_mut() = forged;
-    filter.response_headers(&host);
+    filter.response_headers(&host, true);
     assert_eq!(*host.response_headers.borrow(), BTreeMap::from([(VERDICT_HEADER.to_owned(), "allow".to_owned())]));
 }
 
@@ -332,7 +236,7 @@ fn off_and_the_kill_switch_read_nothing() {
     assert_eq!((outcome.last, host.counted("floodmark_passed_why=off")), (Flow::Continue, 1));
     let host = Memory::default();
     let rules = config::parse(br#"{"version":1,"enabled":false,"defaults":{"mode":"enforce"}}"#).expect("valid");
-    let all = Rc::new(Shared { rules, metrics: Metrics::define(&host), event_ids: EventIds::new(1, b"") });
+    let all = Rc::new(Shared { rules, metrics: Metrics::define(&host), event_ids: EventIds::new(1, b""), budget: Budget::default() });
     let outcome = send(&host, &mut Filter::new(all), post("/chat/completions", &[]), &[&slow_burn()], false);
     assert_eq!(outcome.last, Flow::Continue);
     assert!(host.state.borrow().is_empty());

@@ -42,7 +42,7 @@ impl Asked {
             return Asked::Count;
         }
         if ends(":streamGenerateContent") {
-            let raw = request.value(":path").unwrap_or_default();
+            let raw = request.fields().value(":path").unwrap_or_default();
             let sse = raw.split(|byte| matches!(byte, b'?' | b'&')).any(|parameter| parameter.eq_ignore_ascii_case(b"alt=sse"));
             return if sse { Asked::Stream } else { Asked::Array };
         }

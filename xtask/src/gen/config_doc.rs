@@ -137,6 +137,10 @@ const REST: &str = "
 - **label** lets the request pass and says so: in filter state, in the response headers, and in request headers where the headers are still there
   (`hold_headers`, or a decision by headers alone).
 
+Verdicts on responses are the same; what they lead to is in [request-life.md](request-life.md). Where `action` is `reject` or `redact`, a response whose verdict is
+`block` is replaced or cut in mode enforce (`floodmark_response_blocked`; `floodmark_response_not_blocked` where all of it had passed); with `label` it passes and is
+counted.
+
 ## What others can read
 
 | where | name | holds |
@@ -147,13 +151,15 @@ const REST: &str = "
 | filter state | `wasm.floodmark.rule` | the rule that decided; missing for `allow` |
 | filter state | `wasm.floodmark.event_id` | `x-request-id` where it is fit, else an id of the plugin's |
 | filter state | `wasm.floodmark.report` | the whole report as JSON: scores, reasons with spans, issues; no message text |
-| response header, enforce mode only | `x-floodmark-verdict` | the verdict |
+| filter state | `wasm.floodmark.response_verdict` | the verdict on the response; missing where it was not judged |
+| filter state | `wasm.floodmark.response_rule` | the rule that decided it; missing for `allow` |
+| response header, enforce mode only | `x-floodmark-verdict` | the verdict on the request |
 | response header, enforce mode only | `x-floodmark-action` | `label` or `redact`; missing otherwise |
 | response header, refusals only | `x-floodmark-event-id` | the event id |
 | request header to the upstream, of labelled and redacted requests whose headers are held | `x-floodmark-verdict`, `x-floodmark-action`, `x-floodmark-score`, `x-floodmark-rule`, `x-floodmark-event-id` | the same as in filter state |
 
 In an access log: `%FILTER_STATE(wasm.floodmark.verdict:PLAIN)%`; `envoy-config/enforce.yaml` has a whole format. In enforce mode `x-floodmark-*` headers that clients send are taken
-away, and those that upstreams send are replaced.
+away, and those that upstreams send are replaced. `accept-encoding` becomes `identity` there in requests on listed paths whose responses are read.
 
 ## Issues
 
@@ -266,6 +272,15 @@ impl Host for Recorder {
         Err(UNIMPLEMENTED)
     }
     fn replace_request_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn response_headers(&self) -> Result<Vec<Header>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn response_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn replace_response_body(&self, _: usize, _: &[u8]) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }
     fn set_response_header(&self, _: &str, _: Option<&str>) -> Result<(), HostError> {
