@@ -1,5 +1,6 @@
 //! Header fields as a host gives them: names compare without regard to case, values are bytes.
 
+use floodmark_core::limits::MAX_CODINGS;
 use floodmark_core::wire::Codings;
 
 use crate::host::Header;
@@ -34,14 +35,22 @@ impl Fields {
         self.values(name).next()
     }
 
-    /// All values of a field, those that commas join apart, in lower case.
-    pub fn words(&self, name: &str) -> impl Iterator<Item = Vec<u8>> {
-        self.values(name).flat_map(|value| value.split(|&byte| byte == b',')).map(|word| word.trim_ascii().to_ascii_lowercase())
+    /// Whether `is` says so of any value of a field, those that commas join apart, in lower case. They are not asked for further then.
+    pub fn any_word(&self, name: &str, is: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let mut is = |word: &[u8]| is(&word.trim_ascii().to_ascii_lowercase());
+        self.values(name).any(|value| value.split(|&byte| byte == b',').any(&mut is))
     }
 
     /// How the body is compressed; `None` when it is in a way that is not read.
     pub fn codings(&self) -> Option<Codings> {
-        Codings::parse(self.words("content-encoding"))
+        let mut words = Vec::new();
+        let too_many = self.any_word("content-encoding", &mut |word| {
+            if !matches!(word, b"" | b"identity") {
+                words.push(word.to_vec());
+            }
+            words.len() > MAX_CODINGS
+        });
+        if too_many { None } else { Codings::parse(words) }
     }
 
     /// The length that is announced; `None` without one.
@@ -51,7 +60,7 @@ impl Fields {
 
     /// Whether a content-type names a charset that changes how ASCII or UTF-8 bytes are read.
     pub fn foreign_charset(&self) -> bool {
-        self.words("content-type").any(|kind| kind.split(|&byte| byte == b';').skip(1).any(is_foreign_charset))
+        self.any_word("content-type", &mut |kind| kind.split(|&byte| byte == b';').skip(1).any(is_foreign_charset))
     }
 }
 

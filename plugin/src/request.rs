@@ -119,7 +119,7 @@ impl Request {
     }
 
     fn is_grpc(&self) -> bool {
-        self.fields.words("content-type").any(|kind| kind.starts_with(b"application/grpc"))
+        self.fields.any_word("content-type", &mut |kind| kind.starts_with(b"application/grpc"))
     }
 }
 

@@ -96,8 +96,14 @@ impl Half {
         if last || exchange.is_head {
             return pass(exchange, host, Passed::NoBody);
         }
-        let framing = fields.words("content-type").find_map(|kind| Framing::of_content_type(&kind));
-        if framing.is_none() && !fields.words("content-type").any(|kind| is_json(&kind)) {
+        let (mut framing, mut json, mut kinds) = (None, false, 0);
+        fields.any_word("content-type", &mut |kind| {
+            framing = framing.or_else(|| Framing::of_content_type(kind));
+            json |= is_json(kind);
+            kinds += 1;
+            false
+        });
+        if framing.is_none() && !json {
             return pass(exchange, host, Passed::ContentType);
         }
         let issue = fields.foreign_charset().then_some(IssueKind::Charset);
@@ -118,7 +124,7 @@ impl Half {
             return self.unread_by_headers(exchange, host, IssueKind::ContentEncoding, hint);
         }
         // A stream is read as UTF-8, in one way.
-        let issue = if fields.words("content-type").nth(1).is_some() { Some(IssueKind::ContentType) } else { issue };
+        let issue = if kinds > 1 { Some(IssueKind::ContentType) } else { issue };
         if let Some(issue) = issue.filter(|issue| framing.is_some() || *issue == IssueKind::ContentType) {
             return self.unread_by_headers(exchange, host, issue, self.reading.hint);
         }
