@@ -146,6 +146,8 @@ fn strings_stand_where_the_events_say() {
                 assert!(raw.len() >= 2 && raw.starts_with('"') && raw.ends_with('"'), "{}: {raw}", path.display());
                 // Lenient forms that serde_json refuses are decoded by other tests.
                 if let Ok(text) = serde_json::from_str::<String>(raw) {
+                    // U+001F keeps records apart, so a text cannot have it.
+                    let text = text.replace('\u{1f}', " ");
                     assert!(event.text.contains(&text), "{}: {raw} is no part of {:?}", path.display(), event.text);
                     checked += 1;
                 }

@@ -75,11 +75,11 @@ impl<'b> Walk<'b> {
 
     /// A message that stands alone. Nothing is no message.
     pub(super) fn message_at(&mut self, first: Token<'b>, from: From) -> Option<()> {
-        match first {
-            Token::Scalar(_) => Some(()),
-            // A text alone has no role to miss, nor have a stored prompt's variables.
-            _ => self.message(0, first, from, from == From::Client || matches!(first, Token::Text(_))),
+        if let Token::Scalar(_) = first {
+            return Some(());
         }
+        // A text alone has no role to miss, nor have variables.
+        self.message(0, first, from, from == From::Client || matches!(first, Token::Text(_)))
     }
 
     /// A message, whose first token was read.
@@ -213,14 +213,12 @@ impl<'b> Walk<'b> {
         let Draft { mut own, results, calls, role, .. } = result;
         own.unknown_word(role);
         calls.into_iter().for_each(|call| own.merge_as_record(call));
-        let only_inner = own.is_empty() && !results.is_empty();
-        draft.results.extend(results);
-        if !only_inner {
-            if self.tell_apart() {
-                draft.results.push(own);
-            } else {
-                draft.own.merge_as_record(own);
-            }
+        // What lies in a result is part of it, under whatever key.
+        results.into_iter().for_each(|inner| own.merge(inner));
+        if self.tell_apart() {
+            draft.results.push(own);
+        } else {
+            draft.own.merge_as_record(own);
         }
         read
     }

@@ -17,7 +17,7 @@ use super::draft::{Draft, Joined};
 use super::format::{Direction, Format};
 use super::issue::{IssueKind, Issues};
 use super::json::{Nest, Reader, Text, Token};
-use super::table::{self, Holds, Place, RECOGNISED};
+use super::table::{self, From, Holds, Place, RECOGNISED};
 use crate::limits::{MAX_CONTENT_LEVELS, MAX_EVENTS, MAX_ID_BYTES};
 pub use calls::arguments_spelled;
 
@@ -200,6 +200,10 @@ impl<'b> Walk<'b> {
             Holds::Messages(from) => return self.messages(from),
             Holds::Message(from) => {
                 let first = self.reader.token()?;
+                if from == From::Client && matches!(first, Token::Open(Nest::Object)) {
+                    // The variables of a stored prompt.
+                    self.reader.note(IssueKind::UnseenText);
+                }
                 return self.message_at(first, from);
             }
             Holds::Choices => return self.choices(),
