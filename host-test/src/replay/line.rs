@@ -28,6 +28,7 @@ const PROVIDER_KEYS: [&str; 16] = [
 ];
 
 const OPENAI_PATH: &str = "/v1/chat/completions";
+const RESPONSES_PATH: &str = "/v1/responses";
 
 /// A line ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl Line {
         let Keys(keys) = serde_json::from_slice(text).map_err(LineError::NotJson)?;
         if keys.iter().any(|(key, _)| PROVIDER_KEYS.contains(&key.as_str())) {
             let body = text.to_vec();
-            return Ok(Self { id: number.to_string(), path: path_of(&body), body });
+            return Ok(Self { id: number.to_string(), path: path_of(&body, &keys), body });
         }
         let value = |name: &str| {
             let mut values = keys.iter().filter(|(key, _)| key == name).map(|(_, value)| value.get());
@@ -89,10 +90,12 @@ impl Line {
 }
 
 /// Where a client would send this body. A path only hints, but it names the format.
-fn path_of(body: &[u8]) -> &'static str {
+fn path_of(body: &[u8], keys: &[(String, &RawValue)]) -> &'static str {
     match wire::read(&wire::Body::new(body), None, wire::Direction::Request).format {
+        // Model and input may be other things too, on other paths.
+        Format::Unknown if keys.iter().any(|(key, _)| key == "input") => RESPONSES_PATH,
         Format::OpenAiChat | Format::Unknown => OPENAI_PATH,
-        Format::OpenAiResponses => "/v1/responses",
+        Format::OpenAiResponses => RESPONSES_PATH,
         Format::AnthropicMessages => "/v1/messages",
         Format::Gemini => "/v1beta/models/replay:generateContent",
         Format::BedrockConverse => "/model/replay/converse",
@@ -152,7 +155,7 @@ mod tests {
             (r#"{"model":"m","max_tokens":9,"system":"s","messages":[{"role":"user","content":"x"}]}"#, "/v1/messages"),
             (r#"{"contents":[]}"#, "/v1beta/models/replay:generateContent"),
             (r#"{"input":"x","previous_response_id":"r"}"#, "/v1/responses"),
-            (r#"{"input":"x","model":"m"}"#, "/v1/chat/completions"),
+            (r#"{"input":"x","model":"m"}"#, "/v1/responses"),
             (r#"{"messages":[],"toolConfig":{}}"#, "/model/replay/converse"),
             (r#"{"model":"l","messages":[],"options":{}}"#, "/api/chat"),
             (r#"{"jsonrpc":"2.0","method":"tools/call","params":{}}"#, "/mcp"),
