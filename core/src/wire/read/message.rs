@@ -116,6 +116,10 @@ impl<'b> Walk<'b> {
             // An item that holds no text of a message, such as a reference or a list of tools.
             return;
         }
+        if from == From::Items && known.is_some() {
+            // Lists called so hold other things too, but nothing else with a role.
+            self.speaks_for(Format::OpenAiResponses);
+        }
         if known.is_none() {
             if channel == Channel::User && !alone {
                 self.reader.note(IssueKind::UnknownRole);
