@@ -147,7 +147,7 @@ impl State {
             return self.close(judge, frame.start, |_| true);
         }
         let body = Body::new(frame.data);
-        let mut document = read_frame(&body, self.hint.format, frame.name);
+        let mut document = read_frame(&body, self.hint.format.or(self.known()), frame.name);
         if self.outcome.format == Format::Unknown {
             self.outcome.format = document.format;
         }
@@ -177,6 +177,11 @@ impl State {
         if !document.events.is_empty() || document.issues.worst().is_some() {
             self.judge(judge, document, frame.start);
         }
+    }
+
+    /// The format that the stream is of, once it is known: messages such as a ping do not say it.
+    fn known(&self) -> Option<Format> {
+        Some(self.outcome.format).filter(|format| *format != Format::Unknown)
     }
 
     /// The place of the slot that an event belongs to; `None` when there are too many.

@@ -1,5 +1,6 @@
 //! Every case under testdata/wire: a body, and the document and issues it must give.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,9 @@ struct Case {
     /// The request's header of this name, in lower case.
     content_encoding: Option<String>,
     hint: Option<String>,
+    /// `response`; a request where it is left out.
+    direction: Option<String>,
+    /// The document. What is left out of it, such as an event's `role`, is not what the case is about; `format`, `events` and `issues` always are.
     expect: Value,
 }
 
@@ -45,25 +49,60 @@ impl Case {
         }
     }
 
+    fn direction(&self) -> Direction {
+        match self.direction.as_deref() {
+            None => Direction::Request,
+            Some("response") => Direction::Response,
+            Some(other) => panic!("no direction {other}"),
+        }
+    }
+
     fn hint(&self) -> Option<Format> {
         let name = self.hint.as_deref()?;
         Some(Format::KNOWN.into_iter().find(|format| format.name() == name).unwrap_or_else(|| panic!("unknown hint {name}")))
     }
 }
 
-fn read(bytes: &[u8], codings: Codings, hint: Option<Format>) -> Value {
+fn read(bytes: &[u8], codings: Codings, hint: Option<Format>, direction: Direction) -> Value {
     let decoded = codings.decode(bytes, 1_000_000);
     let mut body = Body::new(&decoded.bytes);
     if let Some(issue) = decoded.issue {
         body.issues.push(issue, 0);
     }
-    let document = wire::read(&body, hint, Direction::Request);
-    let event = |event: &wire::Event<'_>| json!({"message": event.message, "channel": event.channel.name(), "text": event.text});
+    let document = wire::read(&body, hint, direction);
+    let event = |event: &wire::Event<'_>| {
+        json!({
+            "message": event.message,
+            "channel": event.channel.name(),
+            "role": event.role.map(|role| format!("{role:?}").to_lowercase()),
+            "tool": event.tool,
+            "call_id": event.call_id,
+            "text": event.text,
+        })
+    };
+    let rpc = &document.rpc;
     json!({
         "format": document.format.name(),
         "events": document.events.iter().map(event).collect::<Vec<_>>(),
         "issues": document.issues.as_slice().iter().map(|issue| issue.kind.name()).collect::<Vec<_>>(),
+        "rpc": {"ids": rpc.ids, "methods": rpc.methods.iter().map(|method| format!("{method:?}")).collect::<Vec<_>>(), "batch": rpc.batch},
+        "ids": document.ids.iter().map(|id| (id.kind.name(), Value::from(&*id.value))).collect::<BTreeMap<_, _>>(),
+        "stream": document.stream,
     })
+}
+
+/// Of what was read, what a case says something of.
+fn told(found: Value, expect: &Value) -> Value {
+    match (found, expect) {
+        (Value::Object(found), Value::Object(said)) if said.contains_key("channel") || said.contains_key("events") => {
+            let told = found.into_iter().filter_map(|(key, value)| Some((key.clone(), told(value, said.get(&key)?))));
+            told.collect()
+        }
+        (Value::Array(found), Value::Array(said)) if found.len() == said.len() => {
+            found.into_iter().zip(said).map(|(found, said)| told(found, said)).collect()
+        }
+        (found, _) => found,
+    }
 }
 
 #[test]
@@ -77,7 +116,9 @@ fn every_case_reads_as_it_says() {
         let case: Case = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let words = case.content_encoding.iter().flat_map(|value| value.split(", "));
         let codings = Codings::parse(words).unwrap_or_else(|| panic!("{}: a coding that is not read", path.display()));
-        let found = read(&case.bytes(), codings, case.hint());
+        let said = |key| case.expect.get(key).is_some();
+        assert!(said("format") && said("events") && said("issues"), "{}: says too little", path.display());
+        let found = told(read(&case.bytes(), codings, case.hint(), case.direction()), &case.expect);
         if found != case.expect {
             wrong.push(format!("{}: {}\n found {found}\nexpect {}", path.display(), case.note, case.expect));
         }
@@ -99,12 +140,14 @@ fn strings_stand_where_the_events_say() {
             continue;
         }
         let mut all = Vec::new();
-        for event in wire::read(&body, case.hint(), Direction::Request).events {
+        for event in wire::read(&body, case.hint(), case.direction()).events {
             for place in &event.strings {
                 let raw = std::str::from_utf8(&bytes[place.start as usize..place.end as usize]).expect("whole characters");
                 assert!(raw.len() >= 2 && raw.starts_with('"') && raw.ends_with('"'), "{}: {raw}", path.display());
                 // Lenient forms that serde_json refuses are decoded by other tests.
                 if let Ok(text) = serde_json::from_str::<String>(raw) {
+                    // U+001F keeps records apart, so a text cannot have it.
+                    let text = text.replace('\u{1f}', " ");
                     assert!(event.text.contains(&text), "{}: {raw} is no part of {:?}", path.display(), event.text);
                     checked += 1;
                 }
@@ -135,11 +178,14 @@ fn messages_beyond_the_cap_are_read_together() {
     let cap = floodmark_core::limits::MAX_EVENTS;
     let message = r#"{"role":"user","content":"x"}"#;
     let body = format!(r#"{{"messages":[{}{{"role":"user","content":"late"}},"later"]}}"#, format!("{message},").repeat(cap));
-    let read = read(body.as_bytes(), Codings::default(), None);
+    let read = read(body.as_bytes(), Codings::default(), None, Direction::Request);
     assert_eq!(read["issues"], json!(["too_many_events"]));
     let events = read["events"].as_array().expect("events");
     assert_eq!(events.len(), cap + 1);
-    assert_eq!(events[cap], json!({"message": cap, "channel": "user", "text": "role\u{1f}user\u{1f}content\u{1f}late\u{1f}later"}));
+    assert_eq!(
+        told(events[cap].clone(), &json!({"channel": 0, "message": 0, "text": 0})),
+        json!({"message": cap, "channel": "user", "text": "role\u{1f}user\u{1f}content\u{1f}late\u{1f}later"})
+    );
 }
 
 /// The same for the results inside one message.
@@ -149,10 +195,13 @@ fn results_beyond_the_cap_are_read_together() {
     let result = r#"{"type":"tool_result","content":"r"}"#;
     let body =
         format!(r#"{{"messages":[{{"role":"user","content":[{}{{"type":"text","text":"end"}}]}}]}}"#, format!("{result},").repeat(cap + 1));
-    let read = read(body.as_bytes(), Codings::default(), None);
+    let read = read(body.as_bytes(), Codings::default(), None, Direction::Request);
     assert_eq!(read["issues"], json!(["too_many_events"]));
     let events = read["events"].as_array().expect("events");
     // The message itself is one of those told apart.
     assert_eq!(events.len(), cap);
-    assert_eq!(events[cap - 1], json!({"message": 0, "channel": "user", "text": "end\u{1f}r\u{1f}r"}));
+    assert_eq!(
+        told(events[cap - 1].clone(), &json!({"channel": 0, "message": 0, "text": 0})),
+        json!({"message": 0, "channel": "user", "text": "end\u{1f}r\u{1f}r"})
+    );
 }

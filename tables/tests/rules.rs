@@ -95,7 +95,7 @@ fn a_weight_of_zero_silences_what_scores_and_nothing_else() {
 
 #[test]
 fn issues_do_what_the_policy_says() {
-    let (doubled, half) = (r#"{"messages":[],"messages":[]}"#, r#"{"messages":[{"role":"user","content":"\ud800"}]}"#);
+    let (doubled, half) = (r#"{"messages":[],"model":"a","model":"b"}"#, r#"{"messages":[{"role":"user","content":"\ud800"}]}"#);
     for (body, name, rule_use, verdict) in [
         (doubled, "wire.duplicate_key", RuleUse::Off, Verdict::Allow),
         (doubled, "wire.duplicate_key", RuleUse::Flag, Verdict::Flag),
@@ -203,7 +203,7 @@ fn exempt_hits_are_reported_and_count_for_nothing() {
 
 #[test]
 fn issues_are_exempt_by_name_only() {
-    let doubled = r#"{"messages":[],"messages":[]}"#;
+    let doubled = r#"{"messages":[],"model":"a","model":"b"}"#;
     assert_eq!(exempted(&[], &[], doubled).verdict, Verdict::Block);
     assert_eq!(exempted(&["wire.syntax"], &[], doubled).verdict, Verdict::Block);
     assert_eq!(exempted(&["wire.duplicate_key"], &[], doubled).verdict, Verdict::Allow);

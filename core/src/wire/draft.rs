@@ -51,6 +51,13 @@ impl<'b> Joined<'b> {
         append(&mut self.records, text, RECORD_BORDER);
     }
 
+    /// Adds a word that means nothing to its format, if there is one.
+    pub fn unknown_word(&mut self, word: Option<Cow<'b, str>>) {
+        if let Some(word) = word.filter(|word| !word.is_empty()) {
+            self.fixed_record(word);
+        }
+    }
+
     /// Adds parts to parts and records to records.
     pub fn merge(&mut self, other: Joined<'b>) {
         if let Some(parts) = other.parts {

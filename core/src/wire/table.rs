@@ -37,6 +37,8 @@ pub enum From {
     Server,
     /// An MCP server's or another agent's: a prompt unless it has a role.
     Peer,
+    /// What an MCP server's resources hold.
+    Resource,
 }
 
 /// What the value of a key holds.

@@ -8,23 +8,27 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Keys by which a line is taken for a provider's request body rather than for a conversation.
-const PROVIDER_KEYS: [&str; 12] = [
+const PROVIDER_KEYS: [&str; 16] = [
     "contents",
+    "inferenceConfig",
     "input",
     "instructions",
     "jsonrpc",
     "max_completion_tokens",
     "max_tokens",
     "model",
+    "options",
     "prompt",
+    "promptVariables",
     "stream",
     "system",
     "temperature",
+    "toolConfig",
     "tools",
 ];
 
 const OPENAI_PATH: &str = "/v1/chat/completions";
-const ANTHROPIC_PATH: &str = "/v1/messages";
+const RESPONSES_PATH: &str = "/v1/responses";
 
 /// A line ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +71,7 @@ impl Line {
         let Keys(keys) = serde_json::from_slice(text).map_err(LineError::NotJson)?;
         if keys.iter().any(|(key, _)| PROVIDER_KEYS.contains(&key.as_str())) {
             let body = text.to_vec();
-            return Ok(Self { id: number.to_string(), path: path_of(&body), body });
+            return Ok(Self { id: number.to_string(), path: path_of(&body, &keys), body });
         }
         let value = |name: &str| {
             let mut values = keys.iter().filter(|(key, _)| key == name).map(|(_, value)| value.get());
@@ -86,10 +90,18 @@ impl Line {
 }
 
 /// Where a client would send this body. A path only hints, but it names the format.
-fn path_of(body: &[u8]) -> &'static str {
+fn path_of(body: &[u8], keys: &[(String, &RawValue)]) -> &'static str {
     match wire::read(&wire::Body::new(body), None, wire::Direction::Request).format {
-        Format::AnthropicMessages => ANTHROPIC_PATH,
-        _ => OPENAI_PATH,
+        // Model and input may be other things too, on other paths.
+        Format::Unknown if keys.iter().any(|(key, _)| key == "input") => RESPONSES_PATH,
+        Format::OpenAiChat | Format::Unknown => OPENAI_PATH,
+        Format::OpenAiResponses => RESPONSES_PATH,
+        Format::AnthropicMessages => "/v1/messages",
+        Format::Gemini => "/v1beta/models/replay:generateContent",
+        Format::BedrockConverse => "/model/replay/converse",
+        Format::Ollama => "/api/chat",
+        Format::Mcp => "/mcp",
+        Format::A2a => "/a2a",
     }
 }
 
@@ -141,7 +153,13 @@ mod tests {
             (r#"{"model":"m","messages":[],"messages":[1]} "#, "/v1/chat/completions"),
             (r#"{"id":"x","mo\u0064el":null,"messages":[]}"#, "/v1/chat/completions"),
             (r#"{"model":"m","max_tokens":9,"system":"s","messages":[{"role":"user","content":"x"}]}"#, "/v1/messages"),
-            (r#"{"contents":[]}"#, "/v1/chat/completions"),
+            (r#"{"contents":[]}"#, "/v1beta/models/replay:generateContent"),
+            (r#"{"input":"x","previous_response_id":"r"}"#, "/v1/responses"),
+            (r#"{"input":"x","model":"m"}"#, "/v1/responses"),
+            (r#"{"messages":[],"toolConfig":{}}"#, "/model/replay/converse"),
+            (r#"{"model":"l","messages":[],"options":{}}"#, "/api/chat"),
+            (r#"{"jsonrpc":"2.0","method":"tools/call","params":{}}"#, "/mcp"),
+            (r#"{"jsonrpc":"2.0","method":"SendMessage","params":{}}"#, "/a2a"),
         ] {
             assert_eq!(parsed(text), ("7".to_owned(), text.to_owned(), path));
         }

@@ -11,6 +11,7 @@ mod subset;
 mod tails;
 mod vectors;
 mod verify;
+mod wire_doc;
 
 #[cfg(test)]
 mod tests;
@@ -78,11 +79,20 @@ fn outputs(root: &Path) -> Result<Vec<Output>> {
         Output { path: "tables/src/generated/folds.rs", text: emit::folds(&compiled, &tools) },
         Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
         Output { path: "docs/config.md", text: compiled.with_set(config_doc::page)? },
+        Output { path: wire_doc::PAGE, text: wire_doc::page(&read(&root.join(wire_doc::PAGE))?, &positions(root)?)? },
     ];
     for (vectors, path) in CONVERSATIONS {
         outputs.push(Output { path, text: vectors::expand(vectors, &read(&root.join(vectors))?, &compiled)? });
     }
     Ok(outputs)
+}
+
+/// The files of testdata/positions, in the order of the formats.
+fn positions(root: &Path) -> Result<Vec<String>> {
+    floodmark_core::wire::Format::KNOWN
+        .iter()
+        .map(|format| read(&root.join(format!("testdata/positions/{}.json", format.name()))))
+        .collect()
 }
 
 /// The rules under `root`, compiled.

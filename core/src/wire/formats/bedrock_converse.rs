@@ -12,6 +12,7 @@ pub const KEYS: &[Key] = &[
     mark(2, Root, "inferenceConfig", Holds::On(Channel::Other)),
     mark(2, Root, "guardrailConfig", Holds::On(Channel::Other)),
     mark(2, Root, "additionalModelRequestFields", Holds::On(Channel::Other)),
+    mark(2, Root, "promptVariables", Holds::Message(From::Client)),
     // Answers: `output` holds the message. A stream's events are told by the frame's name.
     mark(1, Root, "output", Holds::Messages(From::Model)),
     key(Message, "message", Holds::Nested(Message)),

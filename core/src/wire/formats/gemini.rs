@@ -48,12 +48,13 @@ pub const KEYS: &[Key] = &[
     key(Message, "data", Holds::Data),
     key(Message, "mimeType", Holds::MediaType),
     key(Message, "mime_type", Holds::MediaType),
-    key(Message, "fileUri", Holds::Opaque),
-    key(Message, "file_uri", Holds::Opaque),
     key(Message, "thoughtSignature", Holds::Opaque),
     key(Message, "thought_signature", Holds::Opaque),
     key(Call, "id", Holds::OwnId),
     key(Call, "name", Holds::Name),
     key(Call, "args", Holds::Arguments),
     key(Call, "language", Holds::Opaque),
+    // A call's arguments that come in pieces.
+    key(Call, "partialArgs", Holds::Text),
+    key(Message, "stringValue", Holds::Text),
 ];

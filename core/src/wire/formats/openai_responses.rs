@@ -52,6 +52,7 @@ pub const KEYS: &[Key] = &[
     key(Message, "outputs", Holds::ToolResult),
     key(Message, "results", Holds::ToolResult),
     key(Message, "error", Holds::ToolResult),
+    key(Message, "result", Holds::Data),
     key(Message, "logs", Holds::Text),
     key(Message, "tools", Holds::On(Channel::ToolDefinition)),
     key(Message, "encrypted_content", Holds::Unseen(None)),

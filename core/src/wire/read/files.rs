@@ -52,7 +52,7 @@ impl<'b> Walk<'b> {
     /// Reads the bytes of a file, now that all is known of them.
     pub(super) fn settle(&mut self, draft: &mut Draft<'b>) {
         let Some(data) = draft.data.take() else { return };
-        let literal = draft.kind.as_deref() == Some("text");
+        let literal = matches!(draft.kind.as_deref(), Some("text" | "program_output"));
         match text_file(data, draft.media_type.as_deref()) {
             Some(text) if !literal => draft.own.part_of(Cow::Owned(text)),
             None if !literal && data.is_one_word() => self.reader.issues.push(IssueKind::MediaSkipped, data.at),

@@ -16,7 +16,7 @@ enum Typed {
     Call,
     /// What a tool gave back.
     Result,
-    /// A model's thoughts.
+    /// A model's thoughts, or what its provider keeps with them.
     Thoughts,
     /// Anything else: the text is its message's own.
     Own,
@@ -24,11 +24,11 @@ enum Typed {
 
 impl Typed {
     fn of(kind: &str) -> Self {
-        if kind.ends_with("tool_result") || kind.ends_with("_call_output") || kind == "tool_search_output" {
+        if kind.ends_with("tool_result") || kind.ends_with("_call_output") || matches!(kind, "tool_search_output" | "program_output") {
             Typed::Result
-        } else if kind.ends_with("tool_use") || kind.ends_with("_call") || kind == "mcp_approval_request" {
+        } else if kind.ends_with("tool_use") || kind.ends_with("_call") || matches!(kind, "mcp_approval_request" | "program") {
             Typed::Call
-        } else if kind == "reasoning" || kind == "compaction" {
+        } else if matches!(kind, "reasoning" | "compaction" | "mcp_list_tools") {
             Typed::Thoughts
         } else {
             Typed::Own
@@ -75,12 +75,11 @@ impl<'b> Walk<'b> {
 
     /// A message that stands alone. Nothing is no message.
     pub(super) fn message_at(&mut self, first: Token<'b>, from: From) -> Option<()> {
-        match first {
-            Token::Scalar(_) => Some(()),
-            // A text alone has no role to miss.
-            Token::Text(_) => self.message(0, first, from, true),
-            _ => self.message(0, first, from, false),
+        if let Token::Scalar(_) = first {
+            return Some(());
         }
+        // A text alone has no role to miss, nor have variables.
+        self.message(0, first, from, from == From::Client || matches!(first, Token::Text(_)))
     }
 
     /// A message, whose first token was read.
@@ -103,6 +102,7 @@ impl<'b> Walk<'b> {
         let known = draft.role.as_deref().and_then(Role::of);
         let channel = match (known, from, typed) {
             (_, From::Server, _) => Channel::Prompt,
+            (_, From::Resource, _) => Channel::Resource,
             (Some(role), ..) => role.channel(),
             // Elsewhere readers may pass over the type, and a message without a role is a user's.
             (None, From::Items | From::Model, Typed::Call | Typed::Thoughts) => Channel::Assistant,
@@ -116,12 +116,16 @@ impl<'b> Walk<'b> {
             // An item that holds no text of a message, such as a reference or a list of tools.
             return;
         }
-        if known.is_none() && channel == Channel::User {
-            if !alone {
+        if from == From::Items && known.is_some() {
+            // Lists called so hold other things too, but nothing else with a role.
+            self.speaks_for(Format::OpenAiResponses);
+        }
+        if known.is_none() {
+            if channel == Channel::User && !alone {
                 self.reader.note(IssueKind::UnknownRole);
             }
             // Some prompt templates print whatever stands there.
-            draft.role.take().into_iter().for_each(|role| draft.own.fixed_record(role));
+            draft.own.unknown_word(draft.role.take());
         }
         let call_id = draft.own.call_id.clone();
         match typed {
@@ -139,7 +143,7 @@ impl<'b> Walk<'b> {
     /// What a draft's type makes of it; notes what it says of the format and of text that is not here.
     fn typed(&mut self, draft: &mut Draft<'b>) -> Typed {
         let kind = draft.kind.take().unwrap_or_default();
-        if matches!(&*kind, "item_reference" | "compaction" | "redacted_thinking") {
+        if matches!(&*kind, "item_reference" | "redacted_thinking") {
             self.reader.note(IssueKind::UnseenText);
         }
         if kind.ends_with("_call") || kind.ends_with("_call_output") || matches!(&*kind, "input_text" | "output_text") {
@@ -181,7 +185,7 @@ impl<'b> Walk<'b> {
         self.pass_on_data(&mut part, draft);
         let typed = self.typed(&mut part);
         let Draft { mut own, results, calls, role, stopped, .. } = part;
-        role.into_iter().for_each(|role| own.fixed_record(role));
+        own.unknown_word(role);
         draft.results.extend(results);
         draft.calls.extend(calls);
         draft.stopped |= stopped;
@@ -211,16 +215,14 @@ impl<'b> Walk<'b> {
         };
         self.settle(&mut result);
         let Draft { mut own, results, calls, role, .. } = result;
-        role.into_iter().for_each(|role| own.fixed_record(role));
+        own.unknown_word(role);
         calls.into_iter().for_each(|call| own.merge_as_record(call));
-        let only_inner = own.is_empty() && !results.is_empty();
-        draft.results.extend(results);
-        if !only_inner {
-            if self.tell_apart() {
-                draft.results.push(own);
-            } else {
-                draft.own.merge_as_record(own);
-            }
+        // What lies in a result is part of it, under whatever key.
+        results.into_iter().for_each(|inner| own.merge(inner));
+        if self.tell_apart() {
+            draft.results.push(own);
+        } else {
+            draft.own.merge_as_record(own);
         }
         read
     }

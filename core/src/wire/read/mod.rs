@@ -17,7 +17,7 @@ use super::draft::{Draft, Joined};
 use super::format::{Direction, Format};
 use super::issue::{IssueKind, Issues};
 use super::json::{Nest, Reader, Text, Token};
-use super::table::{self, Holds, Place, RECOGNISED};
+use super::table::{self, From, Holds, Place, RECOGNISED};
 use crate::limits::{MAX_CONTENT_LEVELS, MAX_EVENTS, MAX_ID_BYTES};
 pub use calls::arguments_spelled;
 
@@ -106,12 +106,12 @@ impl<'b> Walk<'b> {
         Document { format, events, rpc, ids, stream, ends, issues: reader.issues }
     }
 
-    /// The format with the most marks, the first of equals, unless the hint names another.
+    /// The format with the most marks, the first of equals, unless the hint names another. A stream's messages need not say anything of it.
     fn format(&self, hint: Option<Format>) -> Format {
         let most = self.marks.iter().copied().max().unwrap_or_default();
         let own = Format::KNOWN.iter().zip(self.marks).find(|(_, marks)| *marks == most).map(|(format, _)| *format);
         match (hint, own) {
-            (Some(format), _) if most > 0 => format,
+            (Some(format), _) if most > 0 || self.streamed => format,
             (None, Some(format)) if most >= RECOGNISED => format,
             _ => Format::Unknown,
         }
@@ -187,15 +187,8 @@ impl<'b> Walk<'b> {
         while let Token::Key(key) = self.reader.token()? {
             match self.known(place, key) {
                 Some(holds) => self.member(place, holds, draft, level)?,
-                None if matches!(place, Place::Message | Place::Call) => walk(&mut self.reader, &mut draft.own)?,
-                None if place == Place::Metadata => {
-                    let key = key.decode(&mut self.reader.issues);
-                    self.other(|reader, into| {
-                        into.fixed_record(key);
-                        walk(reader, into)
-                    })?;
-                }
-                None => self.other(walk)?,
+                None if matches!(place, Place::Message | Place::Call) => walk_member(key, false, &mut self.reader, &mut draft.own)?,
+                None => self.other(|reader, into| walk_member(key, place == Place::Metadata, reader, into))?,
             }
         }
         Some(())
@@ -207,18 +200,28 @@ impl<'b> Walk<'b> {
             Holds::Messages(from) => return self.messages(from),
             Holds::Message(from) => {
                 let first = self.reader.token()?;
+                if from == From::Client && matches!(first, Token::Open(Nest::Object)) {
+                    // The variables of a stored prompt.
+                    self.reader.note(IssueKind::UnseenText);
+                }
                 return self.message_at(first, from);
             }
             Holds::Choices => return self.choices(),
             Holds::Instructions => return self.instructions(),
             Holds::On(channel) => return self.on(channel, walk),
-            Holds::Role => draft.role = self.string()?,
-            Holds::Type if place == Place::Root => self.root_kind = self.string()?,
-            Holds::Type => draft.kind = self.string()?,
+            Holds::Role => {
+                let role = self.string()?;
+                only(&mut draft.role, role, &mut draft.own);
+            }
+            Holds::Type if place == Place::Root => self.root_kind = self.word(place, draft)?,
+            Holds::Type => {
+                let kind = self.word(place, draft)?;
+                only(&mut draft.kind, kind, &mut draft.own);
+            }
             Holds::Name => return self.name(&mut draft.own),
             Holds::CallId => return self.call_id(&mut draft.own, true),
             Holds::OwnId => return self.call_id(&mut draft.own, false),
-            Holds::MediaType => draft.media_type = self.string()?,
+            Holds::MediaType => draft.media_type = self.word(place, draft)?,
             Holds::Data => return self.data(draft),
             Holds::Media => return self.media(&mut draft.own),
             Holds::Arguments => return self.arguments(&mut draft.own),
@@ -230,25 +233,19 @@ impl<'b> Walk<'b> {
             Holds::Text => return self.content(draft, level),
             Holds::ToolResult => return self.tool_result(draft, level),
             Holds::Nested(place) => return self.nested(place, draft, level),
-            Holds::Id(kind) => return self.known_id(Some(kind)),
-            Holds::Unseen(kind) => return self.unseen(kind),
+            Holds::Id(kind) => return self.known_id(kind),
+            Holds::Unseen(kind) => return self.unseen(kind, place, draft),
             Holds::RpcVersion => {
                 (self.is_rpc, self.rpc.spoken) = (true, true);
                 return self.other(opaque);
             }
             Holds::RootId => return self.root_id(),
             Holds::Method => return self.method(),
-            Holds::Stream => match self.reader.token()? {
-                Token::Scalar(word) => self.stream = Some(word == "true" || self.stream == Some(true)),
-                first => self.other_from(first)?,
-            },
-            Holds::Index => match self.reader.token()? {
-                Token::Scalar(number) => draft.own.index = number.parse().ok(),
-                first => self.other_from(first)?,
-            },
-            Holds::Stopped => match self.reader.token()? {
-                Token::Text(why) => draft.stopped |= why.raw_bytes() > 0,
-                Token::Scalar(done) => draft.stopped |= done == "true",
+            Holds::Stream | Holds::Index | Holds::Stopped => match self.reader.token()? {
+                Token::Scalar(value) if holds == Holds::Stream => self.stream = Some(value == "true" || self.stream == Some(true)),
+                Token::Scalar(value) if holds == Holds::Index => draft.own.index = value.parse().ok(),
+                Token::Scalar(value) => draft.stopped |= value == "true",
+                Token::Text(why) if is_id(why) => draft.stopped |= holds == Holds::Stopped && why.raw_bytes() > 0,
                 first => self.other_from(first)?,
             },
             Holds::Opaque if matches!(place, Place::Message | Place::Call) => return opaque(&mut self.reader, &mut draft.own),
@@ -313,6 +310,24 @@ impl<'b> Walk<'b> {
         }
     }
 
+    /// The same where the format has a list of words: what is none of one word is scanned too.
+    fn word(&mut self, place: Place, draft: &mut Draft<'b>) -> Option<Option<Cow<'b, str>>> {
+        match self.reader.token()? {
+            Token::Text(text) => {
+                if place == Place::Root && !is_id(text) {
+                    self.other_from(Token::Text(text))?;
+                } else if !is_id(text) {
+                    draft.own.record(text, &mut self.reader.issues);
+                }
+                Some(Some(text.decode(&mut Issues::default())))
+            }
+            first => {
+                self.other_from(first)?;
+                Some(None)
+            }
+        }
+    }
+
     /// Notes an identifier, the first of its kind.
     fn id(&mut self, kind: IdKind, value: Cow<'b, str>) {
         let fits = !value.is_empty() && value.len() <= MAX_ID_BYTES;
@@ -320,6 +335,26 @@ impl<'b> Walk<'b> {
             self.ids.push(BodyId { kind, value });
         }
     }
+}
+
+/// Takes what an object says it is. Where it says it twice, under names of two formats, readers differ: then it is neither.
+fn only<'b>(known: &mut Option<Cow<'b, str>>, said: Option<Cow<'b, str>>, own: &mut Joined<'b>) {
+    let Some(said) = said else { return };
+    match known.take() {
+        Some(before) if !before.eq_ignore_ascii_case(&said) => {
+            [before, said].into_iter().filter(|text| text.contains(' ')).for_each(|text| own.fixed_record(text));
+            *known = Some(Cow::Borrowed(""));
+        }
+        _ => *known = Some(said),
+    }
+}
+
+/// Reads a member that no format knows. Its key is a string like those in its value, unless it looks like a key and `clients` do not name it.
+fn walk_member<'b>(key: Text<'b>, clients: bool, reader: &mut Reader<'b>, into: &mut Joined<'b>) -> Option<()> {
+    if clients || !is_id(key) {
+        into.record(key, &mut reader.issues);
+    }
+    walk(reader, into)
 }
 
 /// Reads a value of which only the strings are known to be strings: each is a record.

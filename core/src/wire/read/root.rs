@@ -11,7 +11,7 @@ use crate::wire::document::{Channel, IdKind, Role, RpcMethod};
 use crate::wire::draft::{Belongs, Draft, Joined};
 use crate::wire::format::{Direction, Format};
 use crate::wire::issue::{IssueKind, Issues};
-use crate::wire::json::{Nest, Token};
+use crate::wire::json::{Nest, Text, Token};
 use crate::wire::table::{Place, RECOGNISED};
 
 /// How methods begin that only MCP or A2A has.
@@ -88,14 +88,22 @@ impl<'b> Walk<'b> {
                 None => self.ends.all = true,
             }
         }
-        // Such a stream message holds a piece of a call's arguments where others hold text.
+        // Such a stream message holds a piece of a call's arguments where others hold text, or all of them where others hold a client's.
         let of_call = draft.kind.as_deref() == Some("input_json_delta");
-        if of_call || ["_arguments.", "_input.", "_code."].iter().any(|part| kind.contains(part)) {
+        if of_call || ["_arguments.", "_input.", "_code.", "_command."].iter().any(|part| kind.contains(part)) {
             let mut call = core::mem::take(&mut draft.own);
             call.index = None;
             draft.calls.push(call);
+            for event in self.events.iter_mut().skip(first).filter(|_| self.streamed) {
+                event.channel = Channel::ToolCall;
+            }
+        } else if kind.contains("_call_output") {
+            draft.results.push(core::mem::take(&mut draft.own));
         }
         let role = draft.role.as_deref().and_then(Role::of);
+        if role.is_none() {
+            draft.own.unknown_word(draft.role.take());
+        }
         let channel =
             if self.is_rpc { self.rpc_channel(role, &mut draft.own) } else { role.map(Role::channel).unwrap_or(self.default_channel()) };
         if channel == Channel::ToolCall || channel == Channel::Other || channel == Channel::Prompt {
@@ -235,54 +243,59 @@ impl<'b> Walk<'b> {
     }
 
     /// An identifier, or an object that holds it.
-    pub(super) fn known_id(&mut self, kind: Option<IdKind>) -> Option<()> {
+    pub(super) fn known_id(&mut self, kind: IdKind) -> Option<()> {
+        let first = self.reader.token()?;
+        let mut beside = Joined::default();
+        let read = self.id_from(first, Some(kind), &mut beside);
+        self.other(|_, into| {
+            into.merge(beside);
+            read
+        })
+    }
+
+    /// An identifier that stands for text which is not here, or that text in a form which only the provider reads.
+    pub(super) fn unseen(&mut self, kind: Option<IdKind>, place: Place, draft: &mut Draft<'b>) -> Option<()> {
+        let first = self.reader.token()?;
+        if let Token::Scalar(_) = first {
+            return Some(());
+        }
+        self.reader.note(IssueKind::UnseenText);
+        let mut beside = Joined::default();
+        let read = self.id_from(first, kind, &mut beside);
+        if place == Place::Message {
+            draft.own.merge(beside);
+            return read;
+        }
+        self.other(|_, into| {
+            into.merge(beside);
+            read
+        })
+    }
+
+    /// The identifier in a value whose first token was read: of an object the first value. What looks like none is `beside` it.
+    fn id_from(&mut self, first: Token<'b>, kind: Option<IdKind>, beside: &mut Joined<'b>) -> Option<()> {
         let mut found = None;
-        let read = self.other(|reader, into| {
-            reader.each_string(|text, issues| {
-                // Of an object the value counts, not the key.
-                if text.value_place().is_some() && found.is_none() {
-                    found = Some(text.decode(&mut Issues::default()));
-                }
-                if !is_id(text) {
-                    into.record(text, issues);
-                }
-            })
-        });
+        let mut take = |text: Text<'b>, issues: &mut Issues| {
+            if text.value_place().is_some() && found.is_none() {
+                found = Some(text.decode(&mut Issues::default()));
+            }
+            // What is encrypted is long.
+            if !text.is_one_word() || (kind.is_some() && !is_id(text)) {
+                beside.record(text, issues);
+            }
+        };
+        let read = match first {
+            Token::Text(text) => {
+                take(text, &mut self.reader.issues);
+                Some(())
+            }
+            Token::Open(_) => self.reader.each_string_of_nest(take),
+            _ => Some(()),
+        };
         if let (Some(kind), Some(value)) = (kind, found) {
             self.id(kind, value);
         }
         read
-    }
-
-    /// An identifier that stands for text which is not here.
-    pub(super) fn unseen(&mut self, kind: Option<IdKind>) -> Option<()> {
-        match self.reader.token()? {
-            Token::Scalar(_) => return Some(()),
-            Token::Text(text) => {
-                if let Some(kind) = kind {
-                    let value = text.decode(&mut Issues::default());
-                    self.id(kind, value);
-                }
-                if !is_id(text) && kind.is_some() {
-                    self.other_from(Token::Text(text))?;
-                }
-            }
-            Token::Open(Nest::Object) if kind.is_some() => {
-                while let Token::Key(_) = self.reader.token()? {
-                    self.known_id(kind)?;
-                }
-            }
-            Token::Open(_) => self.other(|reader, into| {
-                reader.each_string_of_nest(|text, issues| {
-                    if !is_id(text) {
-                        into.record(text, issues)
-                    }
-                })
-            })?,
-            _ => (),
-        }
-        self.reader.note(IssueKind::UnseenText);
-        Some(())
     }
 
     /// A name: of a tool where the object is its call or result; models read it, so it is a record too.
