@@ -29,7 +29,10 @@ impl Scope {
         if *self == Scope::default() {
             return;
         }
-        let answered = document.events.iter().filter(|event| role(event) == Some(Role::Assistant)).filter_map(|event| event.message).max();
+        // The last answer that something follows: what a client puts behind its own message answers nothing.
+        let last = document.events.iter().filter(|event| event.channel.is_turn()).filter_map(|event| event.message).max();
+        let answers = document.events.iter().filter(|event| role(event) == Some(Role::Assistant)).filter_map(|event| event.message);
+        let answered = answers.filter(|answer| last.is_some_and(|last| *answer < last)).max();
         let old = answered.filter(|_| self.new_turns_only && direction == Direction::Request);
         document.events.retain(|event| {
             let of_role = self.roles.is_empty() || role(event).is_none_or(|role| self.roles.contains(&role));

@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 
 use crate::hash::fnv1a;
 use crate::judge::{Hint, Judge};
-use crate::limits::{MAX_FRAME_BYTES, MAX_STREAM_SLOTS, STREAM_CALL_BYTES, STREAM_TAIL_BYTES, STREAM_TEXT_BYTES};
+use crate::limits::{MAX_FRAME_BYTES, MAX_STREAM_BYTES, MAX_STREAM_SLOTS, STREAM_CALL_BYTES, STREAM_TAIL_BYTES, STREAM_TEXT_BYTES};
 use crate::verdict::Verdict;
 use crate::wire::{
-    Body, Channel, Direction, Document, Event, Format, Frame, Frames, Framing, IdKind, Issue, IssueKind, Issues, RECORD_BORDER,
-    arguments_spelled, read_frame,
+    Body, Channel, Direction, Document, Effect, Event, Format, Frame, Frames, Framing, IdKind, Issue, IssueKind, Issues, RECORD_BORDER,
+    arguments_spelled, begins_like_json, read_frame,
 };
 
 /// What was judged of a stream so far.
@@ -61,14 +61,16 @@ struct State {
 #[derive(Clone, Debug)]
 struct Slot {
     number: (u32, u32),
-    call: bool,
+    channel: Channel,
     pieces: String,
     /// Names and other strings beside the text.
     records: String,
     tool: Option<String>,
     call_id: Option<String>,
-    /// Where the first frame of it starts.
+    /// Where the first frame of it starts that was not judged.
     start: u64,
+    /// Something came since it was last judged. What was judged stays with its end: more may come, whatever a message said.
+    open: bool,
 }
 
 impl Streamed {
@@ -111,7 +113,7 @@ impl Streamed {
 
     /// Bytes from the start of the stream whose frames are whole and of which none belongs to a tool call that is still coming.
     pub fn settled_bytes(&self) -> u64 {
-        let calls = self.state.slots.iter().filter(|slot| slot.call).map(|slot| slot.start);
+        let calls = self.state.slots.iter().filter(|slot| slot.channel == Channel::ToolCall && slot.open).map(|slot| slot.start);
         calls.min().unwrap_or_else(|| self.whole_bytes())
     }
 
@@ -138,15 +140,26 @@ impl State {
         if self.blocked_at.is_some() {
             return;
         }
-        self.outcome.messages = self.outcome.messages.saturating_add(1);
         if let Some(kind) = frame.issue {
             let judged = judge.unread(Issue { kind, at: place(frame.start) }, self.hint);
             return self.take(&judged, frame.start);
         }
-        if frame.data.trim_ascii() == b"[DONE]" {
+        let data = frame.data.trim_ascii();
+        if data.is_empty() {
+            // Servers begin streams so that they can be taken up again.
+            return;
+        }
+        self.outcome.messages = self.outcome.messages.saturating_add(1);
+        if data == b"[DONE]" {
             return self.close(judge, frame.start, |_| true);
         }
         let body = Body::new(frame.data);
+        if begins_like_json(data) != Some(true) {
+            // A word or an address, such as some protocols begin with.
+            let event = Event::plain(None, Channel::Other, Cow::Borrowed(&*body.text));
+            let document = Document { events: Vec::from([event]), ..Document::empty(self.outcome.format) };
+            return self.judge(judge, document, frame.start);
+        }
         let mut document = read_frame(&body, self.hint.format.or(self.known()), frame.name);
         if self.outcome.format == Format::Unknown {
             self.outcome.format = document.format;
@@ -159,7 +172,7 @@ impl State {
         let ends = core::mem::take(&mut document.ends);
         let events = core::mem::take(&mut document.events);
         for event in events {
-            let joins = !event.whole && matches!(event.channel, Channel::Assistant | Channel::ToolCall);
+            let joins = !event.whole && matches!(event.channel, Channel::Assistant | Channel::ToolCall | Channel::ToolResult);
             match joins.then(|| self.slot(&event, frame.start)).flatten() {
                 Some(at) => self.add(judge, at, &event, frame.start),
                 None => {
@@ -174,8 +187,11 @@ impl State {
         if ends.all || !ends.slots.is_empty() {
             self.close(judge, frame.start, |slot| ends.all || ends.slots.contains(&slot.number.0));
         }
-        if !document.events.is_empty() || document.issues.worst().is_some() {
+        let odd = document.issues.worst().is_some_and(|issue| issue.kind.effect() > Effect::Note);
+        if odd || !document.events.is_empty() {
             self.judge(judge, document, frame.start);
+        } else {
+            document.issues.as_slice().iter().for_each(|issue| self.outcome.issues.push(issue.kind, place(frame.start)));
         }
     }
 
@@ -186,22 +202,38 @@ impl State {
 
     /// The place of the slot that an event belongs to; `None` when there are too many.
     fn slot(&mut self, event: &Event<'_>, start: u64) -> Option<usize> {
-        let call = event.channel == Channel::ToolCall;
-        let known = self.slots.iter().position(|slot| slot.number == event.slot && slot.call == call);
+        let known = self.slots.iter().position(|slot| slot.number == event.slot && slot.channel == event.channel);
         if known.is_some() {
             return known;
         }
         if self.slots.len() == MAX_STREAM_SLOTS {
             return None;
         }
-        let (pieces, records) = (String::new(), String::new());
-        self.slots.push(Slot { number: event.slot, call, pieces, records, tool: None, call_id: None, start });
+        // Readers put the texts of one message together, so a text goes on where the one before it ended.
+        let before = self.slots.iter().rev().find(|slot| slot.channel == event.channel && slot.number.1 == event.slot.1);
+        let text = before.filter(|slot| slot.channel == Channel::Assistant);
+        let pieces = text.map_or(String::new(), |slot| end_of(&slot.pieces));
+        let slot = Slot {
+            number: event.slot,
+            channel: event.channel,
+            pieces,
+            records: String::new(),
+            tool: None,
+            call_id: None,
+            start,
+            open: false,
+        };
+        self.slots.push(slot);
         Some(self.slots.len() - 1)
     }
 
     /// Adds an event's text to its slot. What has grown long is judged, but for its end, in which a phrase may have begun.
     fn add(&mut self, judge: &Judge<'_>, at: usize, event: &Event<'_>, start: u64) {
+        let all: usize = self.slots.iter().map(Slot::bytes).sum();
         let Some(slot) = self.slots.get_mut(at) else { return };
+        if !slot.open {
+            (slot.open, slot.start) = (true, start);
+        }
         slot.pieces.push_str(event.parts());
         let records = event.text.get(event.records_at..).unwrap_or_default().trim_start_matches(RECORD_BORDER);
         if !records.is_empty() {
@@ -212,29 +244,26 @@ impl State {
         }
         slot.tool = slot.tool.take().or_else(|| event.tool.as_deref().map(str::to_string));
         slot.call_id = slot.call_id.take().or_else(|| event.call_id.as_deref().map(str::to_string));
-        let most = if slot.call { STREAM_CALL_BYTES } else { STREAM_TEXT_BYTES };
-        if slot.pieces.len() + slot.records.len() > most {
-            let tail = slot.pieces.ceil_char_boundary(slot.pieces.len().saturating_sub(STREAM_TAIL_BYTES));
-            let rest = slot.pieces.get(tail..).unwrap_or_default().to_string();
-            let (pieces, records) = (core::mem::replace(&mut slot.pieces, rest), core::mem::take(&mut slot.records));
-            let long = Slot { pieces, records, ..slot.clone() };
+        let most = if slot.channel == Channel::Assistant { STREAM_TEXT_BYTES } else { STREAM_CALL_BYTES };
+        if slot.bytes() > most || all + event.text.len() > MAX_STREAM_BYTES {
+            let long = slot.judged();
+            // It is still coming, so it is not settled.
+            slot.open = true;
             self.judge_slot(judge, long, start);
         }
     }
 
     /// Judges the slots that are whole, and counts the calls among them.
     fn close(&mut self, judge: &Judge<'_>, start: u64, whole: impl Fn(&Slot) -> bool) {
-        let (ended, open) = core::mem::take(&mut self.slots).into_iter().partition(whole);
-        self.slots = open;
-        let ended: Vec<Slot> = ended;
+        let ended = self.slots.iter_mut().filter(|slot| slot.open && whole(slot));
+        let ended: Vec<Slot> = ended.map(Slot::judged).collect();
         for slot in ended {
-            let at = if slot.call { slot.start } else { start };
+            let at = if slot.channel == Channel::Assistant { start } else { slot.start };
             self.judge_slot(judge, slot, at);
         }
     }
 
     fn judge_slot(&mut self, judge: &Judge<'_>, slot: Slot, start: u64) {
-        let channel = if slot.call { Channel::ToolCall } else { Channel::Assistant };
         let mut text = slot.pieces;
         let records_at = text.len();
         if !slot.records.is_empty() {
@@ -246,7 +275,7 @@ impl State {
             call_id: slot.call_id.map(Cow::Owned),
             slot: slot.number,
             records_at,
-            ..Event::plain(None, channel, Cow::Owned(text))
+            ..Event::plain(None, slot.channel, Cow::Owned(text))
         };
         let document = Document { events: Vec::from([with_arguments(event)]), ..Document::empty(self.outcome.format) };
         self.judge(judge, document, start);
@@ -298,6 +327,38 @@ impl State {
             self.blocked_at = Some(start);
         }
     }
+}
+
+impl Slot {
+    fn bytes(&self) -> usize {
+        self.pieces.len() + self.records.len()
+    }
+
+    /// Takes out what is to be judged; its end stays.
+    fn judged(&mut self) -> Slot {
+        let rest = end_of(&self.pieces);
+        let (pieces, records) = (core::mem::replace(&mut self.pieces, rest), core::mem::take(&mut self.records));
+        self.open = false;
+        Slot { pieces, records, tool: self.tool.clone(), call_id: self.call_id.clone(), ..*self }
+    }
+}
+
+/// The end of a text, in which a phrase may have begun. Runs of what is neither letter nor digit are one character in it: a phrase may hold any
+/// number of them.
+fn end_of(text: &str) -> String {
+    let mut kept: Vec<char> = Vec::new();
+    let (mut bytes, mut word) = (0, true);
+    for letter in text.chars().rev() {
+        if bytes >= STREAM_TAIL_BYTES {
+            break;
+        }
+        if letter.is_alphanumeric() || word {
+            kept.push(letter);
+            bytes += letter.len_utf8();
+        }
+        word = letter.is_alphanumeric();
+    }
+    kept.iter().rev().collect()
 }
 
 /// A call's event with the strings that its arguments spell in the place of their spelling.

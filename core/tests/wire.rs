@@ -195,7 +195,7 @@ fn results_beyond_the_cap_are_read_together() {
     let result = r#"{"type":"tool_result","content":"r"}"#;
     let body =
         format!(r#"{{"messages":[{{"role":"user","content":[{}{{"type":"text","text":"end"}}]}}]}}"#, format!("{result},").repeat(cap + 1));
-    let read = read(body.as_bytes(), Codings::default(), None, Direction::Request);
+    let read = read(body.as_bytes(), Codings::default(), Some(Format::AnthropicMessages), Direction::Request);
     assert_eq!(read["issues"], json!(["too_many_events"]));
     let events = read["events"].as_array().expect("events");
     // The message itself is one of those told apart.

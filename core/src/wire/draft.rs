@@ -137,6 +137,8 @@ pub(super) struct Draft<'b> {
     pub data: Option<Text<'b>>,
     /// What it says they are.
     pub media_type: Option<Cow<'b, str>>,
+    /// In a stream: the next pieces of its texts, by what names the key that each stands at.
+    pub pieces: Vec<(u32, Cow<'b, str>)>,
     /// It says that nothing more will come.
     pub stopped: bool,
 }
@@ -153,9 +155,31 @@ pub(super) struct Belongs {
 }
 
 impl<'b> Draft<'b> {
+    /// Adds a piece of the text at a key.
+    pub fn add_piece(&mut self, name: u32, text: Cow<'b, str>) {
+        match self.pieces.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, before)) => before.to_mut().push_str(&text),
+            None => self.pieces.push((name, text)),
+        }
+    }
+
+    /// Takes what came in pieces for the object's own text.
+    pub fn fold_pieces(&mut self) {
+        self.pieces.drain(..).for_each(|(_, text)| self.own.part_of(text));
+    }
+
+    /// Whether nothing was said.
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.results.is_empty() && self.calls.is_empty() && self.pieces.is_empty()
+    }
+
     /// The message's events: results first and calls last, as they stand to the text in every format, whatever the order of the keys.
     pub fn into_events(mut self, belongs: Belongs, events: &mut Vec<Event<'b>>) {
         let Belongs { message, channel, role, slot } = belongs;
+        if channel != Channel::Assistant {
+            self.fold_pieces();
+        }
+        let (whole, pieces) = (self.own.whole, core::mem::take(&mut self.pieces));
         if channel != Channel::Assistant {
             // Only a model calls tools. Elsewhere such keys are a place to hide text, so they count as the message's own.
             for call in self.calls.drain(..) {
@@ -175,5 +199,7 @@ impl<'b> Draft<'b> {
             add(self.own, channel);
         }
         self.calls.into_iter().for_each(|call| add(call, Channel::ToolCall));
+        let piece = |(name, text)| Event { role, slot: (slot, name), whole, ..Event::plain(Some(message), channel, text) };
+        events.extend(pieces.into_iter().map(piece));
     }
 }

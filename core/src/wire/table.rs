@@ -8,12 +8,16 @@ use crate::hash::Fnv1a;
 /// What kind of object a key stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// The body's own, one of a JSON-RPC batch, or a response inside a stream's message.
+    /// A request's own, or one of a JSON-RPC batch.
     Root,
+    /// A response's own, one of a batch, a message of a stream, or a response inside it.
+    Answer,
     /// The `params` of a JSON-RPC request.
     Params,
-    /// The `result` of a JSON-RPC answer.
+    /// The `result` of a server's JSON-RPC answer.
     Result,
+    /// The `result` of a client's JSON-RPC answer.
+    Reply,
     /// One of several answers of a model.
     Choice,
     /// A message, an item, or a part of its content.
@@ -150,15 +154,25 @@ pub struct Known {
     pub holds: Holds,
     /// Marks for each format.
     pub marks: [u8; Format::KNOWN.len()],
+    /// Bit `i` is set when format `i` lists the key.
+    formats: u16,
 }
 
-/// What is known of `key` in an object of `place`; in another case too, which the caller sees by comparing.
-pub fn find(place: Place, key: &str) -> Option<&'static Known> {
+impl Known {
+    /// Whether `format` lists the key.
+    pub fn is_of(&self, format: Format) -> bool {
+        Format::KNOWN.iter().position(|known| *known == format).is_some_and(|at| self.formats >> at & 1 == 1)
+    }
+}
+
+/// What is known of `key` in an object of `place`, and its number; in another case too, which the caller sees by comparing.
+pub fn find(place: Place, key: &str) -> Option<(usize, &'static Known)> {
     let start = Fnv1a::EMPTY.with(place as u8);
     let hash = folded(key).fold(start, |hash, letter| hash.with(letter as u8)).value();
     let known = TABLE.0.get(..TABLE.1)?;
     let at = known.binary_search_by_key(&hash, |known| known.hash).ok()?;
-    known.get(at).filter(|known| known.place == place && folded(known.key).eq(folded(key)))
+    let found = known.get(at).filter(|known| known.place == place && (known.key == key || folded(known.key).eq(folded(key))));
+    Some((at, found?))
 }
 
 /// A key as readers see it that pay no heed to case; Go's fold the long s and the Kelvin sign too.
@@ -191,7 +205,7 @@ const fn count() -> usize {
     all
 }
 
-const NOTHING: Known = Known { hash: 0, key: "", place: Place::Root, holds: Holds::Opaque, marks: [0; Format::KNOWN.len()] };
+const NOTHING: Known = Known { hash: 0, key: "", place: Place::Root, holds: Holds::Opaque, marks: [0; Format::KNOWN.len()], formats: 0 };
 
 /// All keys, each once a place, sorted by hash; how many they are; behind them nothing.
 static TABLE: ([Known; count()], usize) = merged();
@@ -213,13 +227,14 @@ const fn merged() -> ([Known; count()], usize) {
             }
             if at > 0 && table[at - 1].hash == hash {
                 table[at - 1].marks[format] = mark;
+                table[at - 1].formats |= 1 << format;
             } else {
                 let mut behind = used;
                 while behind > at {
                     table[behind] = table[behind - 1];
                     behind -= 1;
                 }
-                table[at] = Known { hash, key, place, holds, marks: [0; Format::KNOWN.len()] };
+                table[at] = Known { hash, key, place, holds, marks: [0; Format::KNOWN.len()], formats: 1 << format };
                 table[at].marks[format] = mark;
                 used += 1;
             }
@@ -239,7 +254,8 @@ mod tests {
     fn every_key_of_every_format_is_found_as_it_says() {
         for (at, (format, keys)) in FORMATS.iter().enumerate() {
             for Key { key, place, holds, mark } in *keys {
-                let found = find(*place, key).unwrap_or_else(|| panic!("{format:?}: {key} in {place:?} is not found"));
+                let (_, found) = find(*place, key).unwrap_or_else(|| panic!("{format:?}: {key} in {place:?} is not found"));
+                assert!(found.is_of(*format), "{format:?}: {key} in {place:?}");
                 assert!(key.is_ascii() && found.key == *key, "{format:?}: {key} in {place:?} is {} in another case", found.key);
                 assert_eq!(found.holds, *holds, "{format:?}: {key} in {place:?}");
                 assert_eq!(found.marks[at], *mark, "{format:?}: {key} in {place:?}");
@@ -248,7 +264,7 @@ mod tests {
             }
         }
         assert_eq!(FORMATS.map(|(format, _)| format), Format::KNOWN);
-        assert_eq!(find(Place::Root, "SYSTEMin\u{17f}truction").map(|known| known.key), Some("systemInstruction"));
+        assert_eq!(find(Place::Root, "SYSTEMin\u{17f}truction").map(|(_, known)| known.key), Some("systemInstruction"));
         assert!(find(Place::Root, "").is_none() && find(Place::Call, "messages").is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Anthropic Messages: requests, answers, and the events of a stream.
 
 use super::super::document::{Channel, IdKind};
-use super::super::table::Place::{Message, Metadata, Root};
+use super::super::table::Place::{Answer, Message, Metadata, Root};
 use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
@@ -11,20 +11,21 @@ pub const KEYS: &[Key] = &[
     key(Root, "tools", Holds::On(Channel::ToolDefinition)),
     key(Root, "stream", Holds::Stream),
     key(Root, "model", Holds::Opaque),
+    key(Answer, "model", Holds::Opaque),
     key(Root, "metadata", Holds::Nested(Metadata)),
     key(Metadata, "user_id", Holds::Id(IdKind::User)),
     mark(1, Root, "stop_sequences", Holds::On(Channel::Other)),
     // Answers are messages; a stream's events hold them and what is added to them.
-    key(Root, "id", Holds::RootId),
-    key(Root, "type", Holds::Type),
-    key(Root, "role", Holds::Role),
-    key(Root, "content", Holds::Text),
-    mark(2, Root, "stop_reason", Holds::Stopped),
-    key(Root, "usage", Holds::Opaque),
-    key(Root, "message", Holds::Message(From::Model)),
-    mark(2, Root, "content_block", Holds::Message(From::Model)),
-    key(Root, "delta", Holds::Nested(Message)),
-    key(Root, "index", Holds::Index),
+    key(Answer, "id", Holds::RootId),
+    key(Answer, "type", Holds::Type),
+    key(Answer, "role", Holds::Role),
+    key(Answer, "content", Holds::Text),
+    mark(2, Answer, "stop_reason", Holds::Stopped),
+    key(Answer, "usage", Holds::Opaque),
+    key(Answer, "message", Holds::Message(From::Model)),
+    mark(2, Answer, "content_block", Holds::Message(From::Model)),
+    key(Answer, "delta", Holds::Nested(Message)),
+    key(Answer, "index", Holds::Index),
     key(Message, "partial_json", Holds::Arguments),
     key(Message, "stop_reason", Holds::Stopped),
     // Messages and their blocks.
@@ -45,6 +46,7 @@ pub const KEYS: &[Key] = &[
     key(Message, "id", Holds::OwnId),
     key(Message, "tool_use_id", Holds::CallId),
     key(Message, "signature", Holds::Opaque),
+    key(Message, "file_id", Holds::Opaque),
     key(Message, "cache_control", Holds::Opaque),
     key(Message, "encrypted_content", Holds::Unseen(None)),
 ];

@@ -1,7 +1,7 @@
 //! Bedrock Converse and ConverseStream, whose stream is an AWS event stream.
 
 use super::super::document::Channel;
-use super::super::table::Place::{Call, Message, Root};
+use super::super::table::Place::{Answer, Call, Message, Root};
 use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
@@ -14,16 +14,16 @@ pub const KEYS: &[Key] = &[
     mark(2, Root, "additionalModelRequestFields", Holds::On(Channel::Other)),
     mark(2, Root, "promptVariables", Holds::Message(From::Client)),
     // Answers: `output` holds the message. A stream's events are told by the frame's name.
-    mark(1, Root, "output", Holds::Messages(From::Model)),
+    mark(1, Answer, "output", Holds::Messages(From::Model)),
     key(Message, "message", Holds::Nested(Message)),
-    mark(2, Root, "stopReason", Holds::Stopped),
-    key(Root, "usage", Holds::Opaque),
-    key(Root, "metrics", Holds::Opaque),
-    key(Root, "role", Holds::Role),
-    key(Root, "start", Holds::Nested(Message)),
-    key(Root, "delta", Holds::Nested(Message)),
-    mark(2, Root, "contentBlockIndex", Holds::Index),
-    key(Root, "p", Holds::Opaque),
+    mark(2, Answer, "stopReason", Holds::Stopped),
+    key(Answer, "usage", Holds::Opaque),
+    key(Answer, "metrics", Holds::Opaque),
+    key(Answer, "role", Holds::Role),
+    key(Answer, "start", Holds::Nested(Message)),
+    key(Answer, "delta", Holds::Nested(Message)),
+    mark(2, Answer, "contentBlockIndex", Holds::Index),
+    key(Answer, "p", Holds::Opaque),
     // Messages and their blocks, which have one key each.
     key(Message, "role", Holds::Role),
     key(Message, "content", Holds::Text),

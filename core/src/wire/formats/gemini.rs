@@ -1,33 +1,34 @@
 //! Gemini generateContent and streamGenerateContent, in both spellings of their keys.
 
 use super::super::document::Channel;
-use super::super::table::Place::{Call, Choice, Message, Root};
+use super::super::table::Place::{Answer, Call, Choice, Message, Root};
 use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
 pub const KEYS: &[Key] = &[
-    mark(2, Root, "contents", Holds::Messages(From::Client)),
+    mark(1, Root, "contents", Holds::Messages(From::Client)),
     mark(2, Root, "systemInstruction", Holds::Instructions),
     mark(2, Root, "system_instruction", Holds::Instructions),
     mark(1, Root, "generationConfig", Holds::On(Channel::Other)),
     key(Root, "generateContentRequest", Holds::Nested(Root)),
     key(Root, "tools", Holds::On(Channel::ToolDefinition)),
     key(Root, "model", Holds::Opaque),
+    key(Answer, "model", Holds::Opaque),
     mark(1, Root, "cachedContent", Holds::Unseen(None)),
     mark(1, Root, "cached_content", Holds::Unseen(None)),
     // Answers.
-    mark(2, Root, "candidates", Holds::Choices),
-    mark(1, Root, "promptFeedback", Holds::On(Channel::Other)),
-    mark(1, Root, "usageMetadata", Holds::Opaque),
-    mark(1, Root, "modelVersion", Holds::Opaque),
-    key(Root, "responseId", Holds::Opaque),
+    mark(2, Answer, "candidates", Holds::Choices),
+    mark(1, Answer, "promptFeedback", Holds::On(Channel::Other)),
+    mark(1, Answer, "usageMetadata", Holds::Opaque),
+    mark(1, Answer, "modelVersion", Holds::Opaque),
+    key(Answer, "responseId", Holds::Opaque),
     key(Choice, "content", Holds::Nested(Message)),
     key(Choice, "index", Holds::Index),
     key(Choice, "finishReason", Holds::Stopped),
     key(Choice, "safetyRatings", Holds::Opaque),
     // Contents and their parts.
     key(Message, "role", Holds::Role),
-    key(Message, "parts", Holds::Text),
+    mark(1, Message, "parts", Holds::Text),
     key(Message, "text", Holds::Text),
     key(Message, "functionCall", Holds::Calls),
     key(Message, "function_call", Holds::Calls),

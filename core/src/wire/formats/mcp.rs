@@ -1,16 +1,21 @@
 //! Model Context Protocol: JSON-RPC over HTTP, one message, a batch, or a stream of messages. Told by the body, never by headers that mirror it.
 
 use super::super::document::Channel;
-use super::super::table::Place::{Message, Params, Result, Root};
+use super::super::table::Place::{Answer, Message, Params, Reply, Result, Root};
 use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
 pub const KEYS: &[Key] = &[
     mark(1, Root, "jsonrpc", Holds::RpcVersion),
+    mark(1, Answer, "jsonrpc", Holds::RpcVersion),
     key(Root, "id", Holds::RootId),
+    key(Answer, "id", Holds::RootId),
     key(Root, "method", Holds::Method),
+    key(Answer, "method", Holds::Method),
     key(Root, "params", Holds::Nested(Params)),
-    key(Root, "result", Holds::Nested(Result)),
+    key(Answer, "params", Holds::Nested(Params)),
+    key(Root, "result", Holds::Nested(Reply)),
+    key(Answer, "result", Holds::Nested(Result)),
     // Requests. What a client was asked for comes back in `inputResponses` and goes to the tool.
     key(Params, "name", Holds::Name),
     key(Params, "arguments", Holds::Arguments),
@@ -25,7 +30,14 @@ pub const KEYS: &[Key] = &[
     key(Params, "message", Holds::Message(From::Peer)),
     key(Params, "requestedSchema", Holds::On(Channel::Prompt)),
     key(Params, "tools", Holds::On(Channel::ToolDefinition)),
-    // Answers. A client's own, to sampling and elicitation, have a role or hold what the user entered.
+    // A client's answers, to sampling and elicitation: they have a role or hold what the user entered.
+    key(Reply, "role", Holds::Role),
+    mark(1, Reply, "content", Holds::Text),
+    key(Reply, "structuredContent", Holds::Arguments),
+    key(Reply, "model", Holds::Opaque),
+    mark(1, Reply, "action", Holds::Opaque),
+    key(Reply, "stopReason", Holds::Opaque),
+    // A server's answers.
     key(Result, "role", Holds::Role),
     mark(1, Result, "content", Holds::Text),
     mark(1, Result, "structuredContent", Holds::Arguments),

@@ -1,7 +1,7 @@
 //! Ollama's own chat and generate; their streams are JSON lines.
 
 use super::super::document::Channel;
-use super::super::table::Place::{Call, Message, Root};
+use super::super::table::Place::{Answer, Call, Message, Root};
 use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
@@ -10,21 +10,23 @@ pub const KEYS: &[Key] = &[
     mark(1, Root, "prompt", Holds::Message(From::Client)),
     key(Root, "suffix", Holds::Message(From::Client)),
     mark(1, Root, "system", Holds::Instructions),
-    mark(1, Root, "template", Holds::Instructions),
+    key(Root, "template", Holds::Instructions),
     mark(1, Root, "options", Holds::On(Channel::Other)),
     mark(2, Root, "keep_alive", Holds::Opaque),
     key(Root, "images", Holds::Media),
     key(Root, "tools", Holds::On(Channel::ToolDefinition)),
     key(Root, "stream", Holds::Stream),
     key(Root, "model", Holds::Opaque),
+    key(Answer, "model", Holds::Opaque),
     // Answers, whole and line by line.
-    key(Root, "message", Holds::Message(From::Model)),
-    key(Root, "response", Holds::Nested(Root)),
-    key(Root, "thinking", Holds::Text),
-    mark(2, Root, "done", Holds::Stopped),
-    key(Root, "done_reason", Holds::Opaque),
-    key(Root, "created_at", Holds::Opaque),
+    key(Answer, "message", Holds::Message(From::Model)),
+    key(Answer, "response", Holds::Nested(Answer)),
+    key(Answer, "thinking", Holds::Text),
+    mark(2, Answer, "done", Holds::Stopped),
+    key(Answer, "done_reason", Holds::Opaque),
+    key(Answer, "created_at", Holds::Opaque),
     key(Root, "context", Holds::Opaque),
+    key(Answer, "context", Holds::Opaque),
     // Messages.
     key(Message, "role", Holds::Role),
     key(Message, "content", Holds::Text),

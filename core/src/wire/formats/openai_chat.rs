@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions: requests, answers, and the chunks of a stream.
 
 use super::super::document::{Channel, IdKind};
-use super::super::table::Place::{Call, Choice, Message, Metadata, Root};
+use super::super::table::Place::{Answer, Call, Choice, Message, Metadata, Root};
 use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
@@ -11,17 +11,19 @@ pub const KEYS: &[Key] = &[
     mark(1, Root, "functions", Holds::On(Channel::ToolDefinition)),
     key(Root, "stream", Holds::Stream),
     key(Root, "model", Holds::Opaque),
+    key(Answer, "model", Holds::Opaque),
     key(Root, "user", Holds::Id(IdKind::User)),
     key(Root, "metadata", Holds::Nested(Metadata)),
     key(Root, "safety_identifier", Holds::Id(IdKind::User)),
     key(Root, "prompt_cache_key", Holds::Id(IdKind::User)),
     // Answers, whole and in chunks.
-    mark(2, Root, "choices", Holds::Choices),
-    key(Root, "id", Holds::RootId),
-    key(Root, "object", Holds::Opaque),
-    key(Root, "system_fingerprint", Holds::Opaque),
+    mark(2, Answer, "choices", Holds::Choices),
+    key(Answer, "id", Holds::RootId),
+    key(Answer, "object", Holds::Opaque),
+    key(Answer, "system_fingerprint", Holds::Opaque),
     key(Root, "service_tier", Holds::Opaque),
-    key(Root, "usage", Holds::Opaque),
+    key(Answer, "service_tier", Holds::Opaque),
+    key(Answer, "usage", Holds::Opaque),
     key(Choice, "message", Holds::Nested(Message)),
     key(Choice, "delta", Holds::Nested(Message)),
     key(Choice, "text", Holds::Text),
@@ -48,6 +50,8 @@ pub const KEYS: &[Key] = &[
     key(Message, "video_url", Holds::Media),
     key(Message, "file", Holds::Text),
     key(Message, "file_data", Holds::Data),
+    key(Message, "data", Holds::Data),
+    key(Message, "format", Holds::MediaType),
     // Calls.
     key(Call, "id", Holds::OwnId),
     key(Call, "index", Holds::Index),

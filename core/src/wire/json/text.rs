@@ -35,7 +35,9 @@ impl<'b> Text<'b> {
     /// Whether it holds no white space and nothing that is not plain ASCII, as identifiers, addresses and base64 do: no phrase can stand in it.
     /// Quick, since images are long.
     pub fn is_one_word(self) -> bool {
-        !self.escaped && self.raw.is_ascii() && !self.raw.as_bytes().contains(&b' ')
+        // PHP escapes every slash.
+        let plain = || self.raw.split('\\').skip(1).all(|behind| behind.starts_with('/'));
+        self.raw.is_ascii() && !self.raw.as_bytes().contains(&b' ') && (!self.escaped || plain())
     }
 
     /// Where it stands in the body; `None` for a key, and behind the offsets that a [`RawString`] can name.

@@ -1,5 +1,8 @@
 //! Messages and items, and the parts of their content.
 
+use alloc::borrow::Cow;
+use alloc::string::ToString;
+
 use super::{Walk, walk_nest};
 use crate::limits::MAX_EVENTS;
 use crate::wire::document::{Channel, Role};
@@ -23,15 +26,20 @@ enum Typed {
 }
 
 impl Typed {
-    fn of(kind: &str) -> Self {
-        if kind.ends_with("tool_result") || kind.ends_with("_call_output") || matches!(kind, "tool_search_output" | "program_output") {
-            Typed::Result
-        } else if kind.ends_with("tool_use") || kind.ends_with("_call") || matches!(kind, "mcp_approval_request" | "program") {
-            Typed::Call
-        } else if matches!(kind, "reasoning" | "compaction" | "mcp_list_tools") {
-            Typed::Thoughts
-        } else {
-            Typed::Own
+    /// To the readers of another format the type says nothing.
+    fn of(kind: &str, lens: Option<Format>) -> Self {
+        match lens {
+            Some(Format::AnthropicMessages | Format::Mcp) if kind.ends_with("tool_result") => Typed::Result,
+            Some(Format::AnthropicMessages | Format::Mcp) if matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use") => Typed::Call,
+            Some(Format::OpenAiResponses) => match kind {
+                "tool_search_output" | "program_output" => Typed::Result,
+                "mcp_approval_request" | "program" => Typed::Call,
+                "reasoning" | "compaction" | "mcp_list_tools" => Typed::Thoughts,
+                _ if kind.ends_with("_call_output") => Typed::Result,
+                _ if kind.ends_with("_call") => Typed::Call,
+                _ => Typed::Own,
+            },
+            _ => Typed::Own,
         }
     }
 }
@@ -100,19 +108,22 @@ impl<'b> Walk<'b> {
         let has_type = draft.kind.is_some();
         let typed = self.typed(&mut draft);
         let known = draft.role.as_deref().and_then(Role::of);
+        let answers = self.direction == Direction::Response;
         let channel = match (known, from, typed) {
             (_, From::Server, _) => Channel::Prompt,
             (_, From::Resource, _) => Channel::Resource,
+            // Whoever asks is the user here, and whoever answers the model, whatever they say.
+            (_, From::Peer, _) if !answers => Channel::User,
+            (_, From::Model, Typed::Own) if answers && !self.is_rpc => Channel::Assistant,
             (Some(role), ..) => role.channel(),
             // Elsewhere readers may pass over the type, and a message without a role is a user's.
             (None, From::Items | From::Model, Typed::Call | Typed::Thoughts) => Channel::Assistant,
             (None, From::Items | From::Model, Typed::Result) => Channel::ToolResult,
-            (None, From::Model, _) if self.direction == Direction::Response => Channel::Assistant,
+            (None, From::Model, _) if answers => Channel::Assistant,
             (None, From::Peer, _) => Channel::Prompt,
             (None, ..) => Channel::User,
         };
-        let nothing = draft.own.is_empty() && draft.results.is_empty() && draft.calls.is_empty();
-        if nothing && known.is_none() && has_type && matches!(from, From::Items | From::Model) {
+        if draft.is_empty() && known.is_none() && has_type && matches!(from, From::Items | From::Model) {
             // An item that holds no text of a message, such as a reference or a list of tools.
             return;
         }
@@ -121,7 +132,7 @@ impl<'b> Walk<'b> {
             self.speaks_for(Format::OpenAiResponses);
         }
         if known.is_none() {
-            if channel == Channel::User && !alone {
+            if channel == Channel::User && !alone && from != From::Peer {
                 self.reader.note(IssueKind::UnknownRole);
             }
             // Some prompt templates print whatever stands there.
@@ -129,14 +140,22 @@ impl<'b> Walk<'b> {
         }
         let call_id = draft.own.call_id.clone();
         match typed {
-            Typed::Call => draft.calls.push(core::mem::take(&mut draft.own)),
+            Typed::Call => {
+                draft.fold_pieces();
+                draft.calls.push(core::mem::take(&mut draft.own));
+            }
             Typed::Result if draft.own.is_empty() && !draft.results.is_empty() => (),
             Typed::Result => draft.results.push(core::mem::take(&mut draft.own)),
             Typed::Thoughts | Typed::Own => (),
         }
         // The id and the name of an item hold for what is in it.
         draft.results.iter_mut().for_each(|result| result.call_id = result.call_id.take().or_else(|| call_id.clone()));
-        let role = Some(known.unwrap_or(if alone { Role::User } else { Role::Unknown }));
+        let role = Some(known.unwrap_or(match channel {
+            Channel::Assistant => Role::Assistant,
+            Channel::ToolResult => Role::Tool,
+            _ if alone => Role::User,
+            _ => Role::Unknown,
+        }));
         draft.into_events(Belongs { message: index, channel, role, slot: index }, &mut self.events);
     }
 
@@ -149,7 +168,12 @@ impl<'b> Walk<'b> {
         if kind.ends_with("_call") || kind.ends_with("_call_output") || matches!(&*kind, "input_text" | "output_text") {
             self.speaks_for(Format::OpenAiResponses);
         }
-        Typed::of(&kind)
+        let typed = Typed::of(&kind, self.lens);
+        if typed == Typed::Call && draft.own.tool.is_none() {
+            // Tools of the provider's own are called by their type.
+            draft.own.tool = kind.strip_suffix("_call").map(|name| Cow::Owned(name.to_string()));
+        }
+        typed
     }
 
     /// Text, a part, or a list of them.
@@ -184,8 +208,12 @@ impl<'b> Walk<'b> {
         let read = self.object(Place::Message, &mut part, level + 1);
         self.pass_on_data(&mut part, draft);
         let typed = self.typed(&mut part);
-        let Draft { mut own, results, calls, role, stopped, .. } = part;
+        if typed != Typed::Own {
+            part.fold_pieces();
+        }
+        let Draft { mut own, results, calls, role, stopped, pieces, .. } = part;
         own.unknown_word(role);
+        pieces.into_iter().for_each(|(name, text)| draft.add_piece(name, text));
         draft.results.extend(results);
         draft.calls.extend(calls);
         draft.stopped |= stopped;
@@ -214,11 +242,15 @@ impl<'b> Walk<'b> {
             first => self.content_from(first, &mut result, level + 1),
         };
         self.settle(&mut result);
+        result.fold_pieces();
         let Draft { mut own, results, calls, role, .. } = result;
         own.unknown_word(role);
         calls.into_iter().for_each(|call| own.merge_as_record(call));
         // What lies in a result is part of it, under whatever key.
         results.into_iter().for_each(|inner| own.merge(inner));
+        if own.is_empty() {
+            return read;
+        }
         if self.tell_apart() {
             draft.results.push(own);
         } else {

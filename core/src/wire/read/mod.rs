@@ -18,27 +18,49 @@ use super::format::{Direction, Format};
 use super::issue::{IssueKind, Issues};
 use super::json::{Nest, Reader, Text, Token};
 use super::table::{self, From, Holds, Place, RECOGNISED};
-use crate::limits::{MAX_CONTENT_LEVELS, MAX_EVENTS, MAX_ID_BYTES};
+use crate::hash::fnv1a;
+use crate::limits::{MAX_CONTENT_LEVELS, MAX_EVENTS, MAX_ID_BYTES, MAX_STREAM_SLOTS};
 pub use calls::arguments_spelled;
 
-/// Reads a whole body. `hint` is the format that the request's path or the config names; it decides what the document is called where the body
-/// has anything of a known format.
+/// Reads a whole body. `hint` is the format that the request's path or the config names; it decides how the body is read where it has anything
+/// of a known format.
 pub fn read<'b>(body: &'b Body<'_>, hint: Option<Format>, direction: Direction) -> Document<'b> {
-    Walk::new(body, direction, false).document(body, hint)
+    document(body, hint, direction, None)
 }
 
 /// Reads one message of a stream, which `name` names where its frame has a name. Texts are pieces that later messages go on with, and a call's
 /// arguments are left as they are spelled until they are whole.
 pub fn read_frame<'b>(body: &'b Body<'_>, hint: Option<Format>, name: Option<&'b str>) -> Document<'b> {
-    let mut walk = Walk::new(body, Direction::Response, true);
-    walk.root_kind = name.map(Cow::Borrowed);
-    walk.document(body, hint)
+    document(body, hint, Direction::Response, Some(name))
+}
+
+fn document<'b>(body: &'b Body<'_>, hint: Option<Format>, direction: Direction, frame: Option<Option<&'b str>>) -> Document<'b> {
+    let whole = |lens| {
+        let mut walk = Walk::new(body, direction, frame.is_some(), lens);
+        walk.root_kind = frame.flatten().map(Cow::Borrowed);
+        if walk.whole().is_some() {
+            walk.reader.token();
+        }
+        walk
+    };
+    let first = whole(hint);
+    match first.format(hint) {
+        // Roles and messages of such a body mean nothing: its strings are read once more, as strings.
+        Format::Unknown => first.plain(body),
+        format if hint.is_some() => first.into_document(format),
+        // Now that it is known which format's readers will see it.
+        format => whole(Some(format)).into_document(format),
+    }
 }
 
 /// Each method reads one thing and returns `None` when the reader stopped inside it; what was read until then is kept.
 struct Walk<'b> {
     reader: Reader<'b>,
     direction: Direction,
+    /// The format whose readers will see the body, once that is known.
+    lens: Option<Format>,
+    /// Bit `i` is set when key `i` of the table was seen.
+    seen: [u64; 8],
     /// The body is one message of a stream.
     streamed: bool,
     events: Vec<Event<'b>>,
@@ -64,10 +86,12 @@ struct Walk<'b> {
 }
 
 impl<'b> Walk<'b> {
-    fn new(body: &'b Body<'_>, direction: Direction, streamed: bool) -> Self {
+    fn new(body: &'b Body<'_>, direction: Direction, streamed: bool, lens: Option<Format>) -> Self {
         Walk {
             reader: Reader::new(&body.text, body.skipped_bytes, body.issues.clone()),
             direction,
+            lens,
+            seen: [0; 8],
             streamed,
             events: Vec::new(),
             told_apart: 0,
@@ -85,25 +109,36 @@ impl<'b> Walk<'b> {
         }
     }
 
-    fn document(mut self, body: &'b Body<'_>, hint: Option<Format>) -> Document<'b> {
-        if self.whole().is_some() {
-            self.reader.token();
-        }
-        let format = self.format(hint);
-        if format == Format::Unknown {
-            // Roles and messages of such a body mean nothing: its strings are read once more, as strings.
-            return self.plain(body);
-        }
+    fn into_document(mut self, format: Format) -> Document<'b> {
         if format == Format::OpenAiResponses
+            && self.direction == Direction::Response
             && let Some((_, value)) = self.root_id.take()
         {
             self.id(IdKind::Response, value);
+        }
+        if format == Format::Gemini && self.direction == Direction::Response && self.rpc.batch {
+            self.join_entries();
         }
         self.rpc.batch &= format.is_json_rpc();
         // Ollama streams unless it is told not to.
         let stream = self.stream.unwrap_or(format == Format::Ollama && self.direction == Direction::Request);
         let Walk { events, rpc, ids, ends, reader, .. } = self;
         Document { format, events, rpc, ids, stream, ends, issues: reader.issues }
+    }
+
+    /// A stream may come as one array: the pieces of each answer once more as one text.
+    fn join_entries(&mut self) {
+        let mut texts: Vec<(u32, String)> = Vec::new();
+        for event in self.events.iter().filter(|event| event.channel == Channel::Assistant) {
+            let full = texts.len() == MAX_STREAM_SLOTS;
+            match texts.iter_mut().find(|(slot, _)| *slot == event.slot.0) {
+                Some((_, text)) => text.push_str(event.parts()),
+                None if full => (),
+                None => texts.push((event.slot.0, event.parts().into())),
+            }
+        }
+        let joined = texts.into_iter().map(|(_, text)| Event::plain(None, Channel::Assistant, Cow::Owned(text)));
+        self.events.extend(joined);
     }
 
     /// The format with the most marks, the first of equals, unless the hint names another. A stream's messages need not say anything of it.
@@ -119,7 +154,7 @@ impl<'b> Walk<'b> {
 
     /// A body of no known format: its strings, those at each key of the outermost object by themselves.
     fn plain(self, body: &'b Body<'_>) -> Document<'b> {
-        let mut walk = Walk::new(body, self.direction, self.streamed);
+        let mut walk = Walk::new(body, self.direction, self.streamed, None);
         if walk.strings_by_key().is_some() {
             walk.reader.token();
         }
@@ -144,12 +179,25 @@ impl<'b> Walk<'b> {
         Some(())
     }
 
-    /// What a key holds. One that only readers without regard to case would know is noted, and taken for the one that they take it for.
+    /// What a key holds. What another format alone knows says nothing to this one's readers: its strings are records, but for lists of messages,
+    /// which some reader may take. A key that only readers without regard to case would know is noted, and taken for the one that they take it for.
     fn known(&mut self, place: Place, key: Text<'b>) -> Option<Holds> {
         let at = key.at;
         let key = key.decode(&mut Issues::default());
-        let known = table::find(place, &key)?;
-        if known.key != key {
+        let (number, known) = table::find(place, &key)?;
+        let exact = known.key == key;
+        if (exact || self.lens.is_some_and(|lens| known.is_of(lens))) && self.is_new(number) {
+            self.marks.iter_mut().zip(known.marks).for_each(|(sum, mark)| *sum = sum.saturating_add(u32::from(mark)));
+        }
+        // A message in a message is an answer's.
+        if known.holds == Holds::Nested(Place::Message) && place == Place::Message && self.direction == Direction::Request {
+            return None;
+        }
+        let Some(lens) = self.lens else { return exact.then_some(known.holds) };
+        if !known.is_of(lens) {
+            return (exact && matches!(known.holds, Holds::Messages(From::Client | From::Items))).then_some(known.holds);
+        }
+        if !exact {
             // A field of somebody's own may be called so; only where text stands does it matter who reads it.
             let matters = !matches!(
                 known.holds,
@@ -159,7 +207,6 @@ impl<'b> Walk<'b> {
                     | Holds::MediaType
                     | Holds::Opaque
                     | Holds::Id(_)
-                    | Holds::RootId
                     | Holds::Index
                     | Holds::Stopped
                     | Holds::Stream
@@ -169,8 +216,15 @@ impl<'b> Walk<'b> {
             }
             self.reader.issues.push(IssueKind::KeyCase, at);
         }
-        self.marks.iter_mut().zip(known.marks).for_each(|(sum, mark)| *sum = sum.saturating_add(u32::from(mark)));
         Some(known.holds)
+    }
+
+    /// Whether the key of this number was not seen before.
+    fn is_new(&mut self, number: usize) -> bool {
+        let Some(bits) = self.seen.get_mut(number / 64) else { return false };
+        let before = *bits;
+        *bits |= 1 << (number % 64);
+        before != *bits
     }
 
     /// Whether one more event may be told apart.
@@ -185,13 +239,35 @@ impl<'b> Walk<'b> {
     /// The rest of an object that is open. `level` is how deep in a message it lies.
     fn object(&mut self, place: Place, draft: &mut Draft<'b>, level: usize) -> Option<()> {
         while let Token::Key(key) = self.reader.token()? {
-            match self.known(place, key) {
+            let holds = self.known(place, key);
+            let may_join = holds == Some(Holds::Text) || (holds.is_none() && matches!(place, Place::Message | Place::Choice));
+            if self.streamed && may_join && place != Place::Call {
+                self.piece(place, key, holds, draft, level)?;
+                continue;
+            }
+            match holds {
                 Some(holds) => self.member(place, holds, draft, level)?,
                 None if matches!(place, Place::Message | Place::Call) => walk_member(key, false, &mut self.reader, &mut draft.own)?,
                 None => self.other(|reader, into| walk_member(key, place == Place::Metadata, reader, into))?,
             }
         }
         Some(())
+    }
+
+    /// Text in a message of a stream: the next piece of what stands at this key.
+    fn piece(&mut self, place: Place, key: Text<'b>, holds: Option<Holds>, draft: &mut Draft<'b>, level: usize) -> Option<()> {
+        let name = fnv1a(key.raw()) as u32 | 1 << 31;
+        match self.reader.token()? {
+            Token::Text(text) => {
+                let text = text.decode(&mut self.reader.issues);
+                draft.add_piece(name, text);
+                Some(())
+            }
+            Token::Scalar(_) => Some(()),
+            Token::Open(Nest::Object) if place == Place::Answer => self.other(walk_nest),
+            first if holds.is_some() && level < MAX_CONTENT_LEVELS => self.content_from(first, draft, level),
+            _ => walk_nest(&mut self.reader, &mut draft.own),
+        }
     }
 
     /// The value of a key whose meaning is known.
@@ -213,7 +289,7 @@ impl<'b> Walk<'b> {
                 let role = self.string()?;
                 only(&mut draft.role, role, &mut draft.own);
             }
-            Holds::Type if place == Place::Root => self.root_kind = self.word(place, draft)?,
+            Holds::Type if place == Place::Answer => self.root_kind = self.word(place, draft)?,
             Holds::Type => {
                 let kind = self.word(place, draft)?;
                 only(&mut draft.kind, kind, &mut draft.own);
@@ -229,7 +305,7 @@ impl<'b> Walk<'b> {
             Holds::Text | Holds::ToolResult | Holds::Nested(_) if level >= MAX_CONTENT_LEVELS => {
                 return walk(&mut self.reader, &mut draft.own);
             }
-            Holds::Text if place == Place::Root => return self.root_text(draft),
+            Holds::Text if place == Place::Answer => return self.root_text(draft),
             Holds::Text => return self.content(draft, level),
             Holds::ToolResult => return self.tool_result(draft, level),
             Holds::Nested(place) => return self.nested(place, draft, level),
@@ -257,6 +333,13 @@ impl<'b> Walk<'b> {
     /// An object that belongs to the one that it stands in, or a list of them, or its text.
     fn nested(&mut self, place: Place, draft: &mut Draft<'b>, level: usize) -> Option<()> {
         match self.reader.token()? {
+            Token::Open(Nest::Object) if place == Place::Call => {
+                // The name that stands with the arguments is the one that is called.
+                let around = draft.own.tool.take();
+                let read = self.object(place, draft, level + 1);
+                draft.own.tool = draft.own.tool.take().or(around);
+                read?;
+            }
             Token::Open(Nest::Object) => self.object(place, draft, level + 1)?,
             Token::Open(Nest::Array) => loop {
                 match self.reader.token()? {
@@ -314,7 +397,7 @@ impl<'b> Walk<'b> {
     fn word(&mut self, place: Place, draft: &mut Draft<'b>) -> Option<Option<Cow<'b, str>>> {
         match self.reader.token()? {
             Token::Text(text) => {
-                if place == Place::Root && !is_id(text) {
+                if place == Place::Answer && !is_id(text) {
                     self.other_from(Token::Text(text))?;
                 } else if !is_id(text) {
                     draft.own.record(text, &mut self.reader.issues);

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Walk, is_id};
-use crate::limits::{MAX_EVENTS, MAX_ID_BYTES};
+use crate::limits::{MAX_ID_BYTES, MAX_RPC_IDS};
 use crate::wire::document::{Channel, IdKind, Role, RpcMethod};
 use crate::wire::draft::{Belongs, Draft, Joined};
 use crate::wire::format::{Direction, Format};
@@ -57,7 +57,8 @@ impl<'b> Walk<'b> {
         let mut draft = Draft::default();
         (self.is_rpc, self.root_id, self.method) = (false, None, None);
         let first = self.events.len();
-        let read = self.object(Place::Root, &mut draft, 0);
+        let place = if self.direction == Direction::Request { Place::Root } else { Place::Answer };
+        let read = self.object(place, &mut draft, 0);
         self.settle(&mut draft);
         self.finish_root(entry, draft, first);
         read
@@ -73,55 +74,70 @@ impl<'b> Walk<'b> {
             self.speaks_for(Format::AnthropicMessages);
         }
         let slot = draft.own.index;
+        let of = |format| self.lens == Some(format);
         // These repeat whole what came in pieces.
-        let whole = [".done", ".completed", ".incomplete", ".failed"].iter().any(|end| kind.ends_with(end));
+        let whole = of(Format::OpenAiResponses) && [".done", ".completed", ".incomplete", ".failed"].iter().any(|end| kind.ends_with(end));
+        let ends = match &*kind {
+            "content_block_stop" | "message_stop" => of(Format::AnthropicMessages),
+            "contentBlockStop" | "messageStop" => of(Format::BedrockConverse),
+            _ => whole,
+        };
+        let of_call = match self.lens {
+            Some(Format::AnthropicMessages) => draft.kind.as_deref() == Some("input_json_delta"),
+            Some(Format::OpenAiResponses) => ["_arguments.", "_input.", "_code.", "_command."].iter().any(|part| kind.contains(part)),
+            _ => false,
+        };
+        let of_result = of(Format::OpenAiResponses) && kind.contains("_call_output");
         if self.streamed {
             draft.own.whole |= whole;
             for event in self.events.iter_mut().skip(first) {
                 event.slot.0 = slot.unwrap_or(event.slot.0);
-                event.whole |= whole;
+                // A message of JSON-RPC is one, but texts of an agent may come in several.
+                event.whole |= whole || (self.is_rpc && event.channel != Channel::Assistant);
             }
         }
-        if draft.stopped || whole || kind.ends_with("_stop") || kind.ends_with("Stop") {
+        if draft.stopped || ends {
             match slot {
                 Some(slot) => self.ends.slots.push(slot),
                 None => self.ends.all = true,
             }
         }
         // Such a stream message holds a piece of a call's arguments where others hold text, or all of them where others hold a client's.
-        let of_call = draft.kind.as_deref() == Some("input_json_delta");
-        if of_call || ["_arguments.", "_input.", "_code.", "_command."].iter().any(|part| kind.contains(part)) {
+        if of_call || of_result {
+            draft.fold_pieces();
+        }
+        if of_call {
             let mut call = core::mem::take(&mut draft.own);
             call.index = None;
             draft.calls.push(call);
             for event in self.events.iter_mut().skip(first).filter(|_| self.streamed) {
                 event.channel = Channel::ToolCall;
             }
-        } else if kind.contains("_call_output") {
+        } else if of_result {
             draft.results.push(core::mem::take(&mut draft.own));
         }
         let role = draft.role.as_deref().and_then(Role::of);
         if role.is_none() {
             draft.own.unknown_word(draft.role.take());
         }
-        let channel =
-            if self.is_rpc { self.rpc_channel(role, &mut draft.own) } else { role.map(Role::channel).unwrap_or(self.default_channel()) };
+        let channel = match (self.is_rpc, self.direction) {
+            (true, _) => self.rpc_channel(role, &mut draft.own),
+            (false, Direction::Request) => role.map_or(Channel::User, Role::channel),
+            // Whatever it says: who answers is the model.
+            (false, Direction::Response) => Channel::Assistant,
+        };
+        if channel != Channel::Assistant {
+            draft.fold_pieces();
+        }
         if channel == Channel::ToolCall || channel == Channel::Other || channel == Channel::Prompt {
             if !draft.own.is_blank() {
                 self.events.push(draft.own.into_event(Some(entry), channel));
             }
             draft.own = Joined::default();
         }
-        if !(draft.own.is_empty() && draft.results.is_empty() && draft.calls.is_empty()) {
-            draft.own.whole |= self.is_rpc;
+        if !draft.is_empty() {
+            draft.own.whole |= self.is_rpc && channel != Channel::Assistant;
             draft.into_events(Belongs { message: entry, channel, role, slot: slot.unwrap_or_default() }, &mut self.events);
-        }
-    }
-
-    fn default_channel(&self) -> Channel {
-        match self.direction {
-            Direction::Request => Channel::User,
-            Direction::Response => Channel::Assistant,
         }
     }
 
@@ -132,7 +148,7 @@ impl<'b> Walk<'b> {
         own.call_id = id.as_ref().map(|(_, value)| value.clone());
         if let (Some(method), Some((spelled, _))) = (&method, id)
             && !method.is_empty()
-            && self.rpc.ids.len() < MAX_EVENTS
+            && self.rpc.ids.len() < MAX_RPC_IDS
         {
             self.rpc.ids.push(spelled);
             self.rpc.methods.push(RpcMethod::of(method));
@@ -142,9 +158,10 @@ impl<'b> Walk<'b> {
             Some("prompts/get") => Channel::Prompt,
             Some(_) => Channel::Other,
             None => match (role, self.direction) {
-                (Some(role), _) => role.channel(),
+                (Some(_), Direction::Response) => Channel::Assistant,
                 (None, Direction::Response) => Channel::ToolResult,
-                // What the user entered where a server asked for it.
+                // What a model or the user said where a server asked for it.
+                (Some(role), Direction::Request) => role.channel(),
                 (None, Direction::Request) => Channel::User,
             },
         }
@@ -230,6 +247,10 @@ impl<'b> Walk<'b> {
     pub(super) fn method(&mut self) -> Option<()> {
         let Some(method) = self.string()? else { return Some(()) };
         let owners: Vec<Format> = METHODS.iter().filter(|(start, _)| method.starts_with(start)).map(|(_, format)| *format).collect();
+        if !owners.is_empty() && matches!(self.lens, None | Some(Format::Mcp | Format::A2a)) {
+            // Some servers do not ask for the version.
+            (self.is_rpc, self.rpc.spoken) = (true, true);
+        }
         owners.into_iter().for_each(|format| self.speaks_for(format));
         if method.contains(' ') {
             let method = method.clone();
@@ -303,7 +324,7 @@ impl<'b> Walk<'b> {
         match self.reader.token()? {
             Token::Text(text) => {
                 let name = text.decode(&mut Issues::default());
-                if name.len() <= MAX_ID_BYTES {
+                if name.len() <= MAX_ID_BYTES && own.tool.is_none() {
                     own.tool = Some(name);
                 }
                 own.record(text, &mut self.reader.issues);
