@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+from apis import APIS, client, result
 from gateway import Gateway
 from provider import Provider
 
@@ -50,11 +51,30 @@ def monitor(start):
 
 
 @pytest.fixture(scope="session")
-def redact(start):
-    return start("enforce", {"action": "redact"})
-
-
-@pytest.fixture(scope="session")
 def demo():
     """The conversations of testdata/demo.jsonl, by id."""
     return {case["id"]: case for case in map(json.loads, DEMO.read_text(encoding="utf-8").splitlines())}
+
+
+@pytest.fixture(params=APIS.values(), ids=APIS.keys())
+def api(request):
+    return request.param
+
+
+@pytest.fixture(params=["sync", "async"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+async def ask(api, kind):
+    """Sends one conversation to a gateway with a client of its own, which is closed in the end."""
+    clients = []
+
+    async def asked(gateway, exchange, messages, **options):
+        clients.append(client(api, kind, gateway, exchange))
+        return await result(api.ask(clients[-1], messages, **options))
+
+    yield asked
+    for made in clients:
+        await result(made.close())

@@ -19,7 +19,9 @@ class Gateway:
             command += ["--set", json.dumps(settings)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         line = self._process.stdout.readline()
-        assert line, "Envoy did not start; its reasons stand above"
+        if not line:
+            self.stop()
+            raise AssertionError("Envoy did not start; its reasons stand above")
         where = json.loads(line)
         self.url = "http://" + where["address"]
         self._admin = "http://" + where["admin"]

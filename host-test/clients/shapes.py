@@ -135,7 +135,8 @@ def responses_stream(answer):
 
 def messages(answer, content=None):
     blocks = [{"type": "text", "text": answer.text, "citations": None}]
-    blocks += [{"type": "tool_use", "id": call.id(index), "name": call.name, "input": call.arguments} for index, call in enumerate(answer.calls)]
+    for index, call in enumerate(answer.calls):
+        blocks.append({"type": "tool_use", "id": call.id(index), "name": call.name, "input": call.arguments})
     done = content is None
     return {
         "id": "msg_1", "type": "message", "role": "assistant", "model": MODELS["messages"], "content": blocks if done else content,
