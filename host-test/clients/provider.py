@@ -40,10 +40,14 @@ class Received:
 
 @dataclasses.dataclass
 class Exchange:
-    """What one test asks for and what came of it. A stream stops before an event with the text `pause_before` until `go_on` is set."""
+    """What one test asks for and what came of it. A stream stops before an event with the text `pause_before` until `go_on` is set.
+
+    Each event comes in two halves, `apart_s` seconds apart.
+    """
 
     answer: Answer
     pause_before: str | None = None
+    apart_s: float = 0
     id: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex)
     go_on: threading.Event = dataclasses.field(default_factory=threading.Event)
     received: list = dataclasses.field(default_factory=list)
@@ -138,14 +142,14 @@ class Provider:
 
 
 async def paced(exchange, events):
-    """Each event in two pieces, so that none arrives whole; stops where the exchange says."""
+    """The bytes of a stream, at the pace that the exchange asks for."""
     for event in events:
         if exchange.pause_before and exchange.pause_before.encode() in event:
             went_on = await asyncio.to_thread(exchange.go_on.wait, PATIENCE_S)
             assert went_on, "the test never let the stream go on"
         half = len(event) // 2
         yield event[:half]
-        await asyncio.sleep(0)
+        await asyncio.sleep(exchange.apart_s)
         yield event[half:]
 
 
