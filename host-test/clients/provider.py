@@ -20,8 +20,6 @@ from shapes import ENDPOINTS, Answer
 ID_HEADER = "x-test-id"
 # Longest wait for anything that should come soon.
 PATIENCE_S = 30
-# What the tool `recite` gives.
-SHELF = {"text": "Roses are red."}
 
 
 @dataclasses.dataclass
@@ -168,8 +166,8 @@ def mcp_server():
         return a + b
 
     @server.tool()
-    def recite() -> str:
-        """Says what the test put on the server's shelf."""
-        return SHELF["text"]
+    def spell(codes: list[int]) -> str:
+        """Gives the text that has these character codes."""
+        return "".join(map(chr, codes))
 
     return server

@@ -21,6 +21,7 @@ const SIZES: [(usize, &str); 2] = [(4096, "4 KB"), (65536, "64 KB")];
 /// The answer's name; its first events come by themselves, each after a pause that no model undercuts, the rest in one piece.
 const ANSWER: &str = "completion";
 const ALONE: usize = 4;
+const CALL_BYTES: usize = 4000;
 const PAUSE: Duration = Duration::from_millis(1);
 /// The design's budget, against an empty plugin in the same run.
 const MOST_TIMES: f64 = 1.2;
@@ -34,7 +35,7 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
     let empty = folder.path().join("empty.wasm");
     std::fs::write(&empty, wat::parse_str(EMPTY)?).context("cannot write the empty plugin")?;
     let upstream = Upstream::start().await?;
-    let mut events = completion_events();
+    let mut events = completion_events(CALL_BYTES);
     let rest = events.split_off(ALONE).concat();
     let answer = Canned::new("text/event-stream", events.into_iter().chain([rest]));
     upstream.prepare(ANSWER, Canned { pause: PAUSE, ..answer });

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 const TEXTS: usize = 12;
 const ARGUMENTS: usize = 48;
 
-/// The events, in the shape of OpenAI's Chat Completions.
+/// The events, in the shape of OpenAI's Chat Completions; the call's arguments are some `call_bytes` long.
 #[must_use]
-pub fn completion_events() -> Vec<String> {
+pub fn completion_events(call_bytes: usize) -> Vec<String> {
+    let offer = "delivery in four days, three years of warranty; ".repeat(1 + call_bytes / ARGUMENTS / 48);
     let event = |delta: Value, finish: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
         let chunk = json!({"id": "chatcmpl-upstream", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": "m", "choices": [choice]});
@@ -27,7 +28,7 @@ pub fn completion_events() -> Vec<String> {
     events.push(call(json!({"name": "compare", "arguments": "{\"offers\":["}), Some("call_1")));
     events.extend((0..ARGUMENTS).map(|at| {
         let comma = if at == 0 { "" } else { "," };
-        call(json!({"arguments": format!("{comma}\"chair model K{at}, delivery within {at} days, three years of warranty\"")}), None)
+        call(json!({"arguments": format!("{comma}\"chair model K{at}, {offer}\"")}), None)
     }));
     events.push(call(json!({"arguments": "]}"}), None));
     events.push(event(json!({}), Some("tool_calls")));
@@ -41,12 +42,14 @@ mod tests {
 
     #[test]
     fn the_pieces_of_the_call_join_to_its_arguments() {
-        let events = completion_events();
+        let events = completion_events(10_000);
         let data: Vec<&str> = events.iter().map(|event| event.strip_prefix("data: ").unwrap().strip_suffix("\n\n").unwrap()).collect();
         assert_eq!(data.last(), Some(&"[DONE]"));
         let chunks = data[..data.len() - 1].iter().map(|data| serde_json::from_str::<Value>(data).unwrap());
         let piece = |chunk: Value| chunk.pointer("/choices/0/delta/tool_calls/0/function/arguments")?.as_str().map(str::to_owned);
-        let arguments: Value = serde_json::from_str(&chunks.filter_map(piece).collect::<String>()).unwrap();
+        let joined: String = chunks.filter_map(piece).collect();
+        assert!((10_000..14_000).contains(&joined.len()), "{} bytes", joined.len());
+        let arguments: Value = serde_json::from_str(&joined).unwrap();
         assert_eq!(arguments["offers"].as_array().unwrap().len(), ARGUMENTS);
     }
 }
