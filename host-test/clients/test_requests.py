@@ -2,7 +2,7 @@
 
 import pytest
 
-from apis import QUESTION, SEARCHES, Chat, Responses, client, following, items, result
+from apis import QUESTION, SEARCHES, Chat, Messages, Responses, client, following, items, result
 from shapes import MODELS
 
 pytestmark = pytest.mark.anyio
@@ -97,6 +97,20 @@ async def test_after_a_refusal_the_conversation_goes_on(kind, enforce, provider,
     reply = await result(Chat.ask(connection, kept, extra_headers=allowed.headers))
     await result(connection.close())
     assert Chat.of_whole(reply) == allowed.answer and allowed.only().json()["messages"] == kept
+
+
+async def test_anthropics_stream_helper_joins_calls(kind, enforce, provider):
+    exchange = provider.expect(SEARCHES)
+    connection = client(Messages, kind, enforce, exchange)
+    helper = connection.messages.stream(model=MODELS["messages"], max_tokens=512, messages=QUESTION, tools=Messages.tools)
+    if kind == "async":
+        async with helper as stream:
+            message = await stream.get_final_message()
+    else:
+        with helper as stream:
+            message = stream.get_final_message()
+    await result(connection.close())
+    assert Messages.of_whole(message) == SEARCHES and message.stop_reason == "tool_use"
 
 
 def test_openais_stream_helpers_join_calls(enforce, provider):
