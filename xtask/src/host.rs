@@ -41,7 +41,7 @@ pub fn binary() -> Result<PathBuf> {
     cargo.args(["build", "--quiet", "--package", "floodmark-host", "--bins", "--locked", "--message-format", "json"]);
     let said = sh::read(&mut cargo)?;
     let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let path = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last();
+    let path = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     path.context("cargo did not say where it put floodmark-host")
 }
 
