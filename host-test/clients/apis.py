@@ -12,6 +12,9 @@ from shapes import MODELS, Answer, Call
 # What the plugin puts in the place of a turn, and the code of its refusals.
 NOTICE = "[removed by the gateway's policy]"
 CODE = "floodmark_blocked"
+# Settings with which one message is enough: a rule that blocks alone.
+RULE = "instruction_seeding.ignore_earlier"
+BLOCKING = {"policy": {"rules": {RULE: "block"}}}
 
 PARAMETERS = {"type": "object", "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["query", "limit"],
               "additionalProperties": False}

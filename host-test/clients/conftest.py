@@ -66,6 +66,12 @@ def kind(request):
     return request.param
 
 
+@pytest.fixture(params=["none", "calls", "all"])
+def hold(request):
+    """What of a stream is kept back until it is judged."""
+    return request.param
+
+
 @pytest.fixture
 async def ask(api, kind):
     """Sends one conversation to a gateway with a client of its own, which is closed in the end."""
