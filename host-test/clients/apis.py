@@ -73,6 +73,11 @@ class Chat:
         return "".join(part.function.arguments or "" for part in parts)
 
     @staticmethod
+    def ends_call(chunk):
+        """Whether it says that the call is whole, so that a client may make it."""
+        return chunk.choices[0].finish_reason is not None
+
+    @staticmethod
     def refusal_of_whole(reply):
         choice = reply.choices[0]
         assert (choice.finish_reason, choice.message.content, choice.message.tool_calls) == ("content_filter", None, None)
@@ -118,6 +123,10 @@ class Responses(Chat):
         """The message is the first output, calls come after it."""
         deltas = (event for event in events if event.type == "response.function_call_arguments.delta")
         return "".join(event.delta for event in deltas if event.output_index == index + 1)
+
+    @staticmethod
+    def ends_call(event):
+        return event.type in ("response.function_call_arguments.done", "response.completed")
 
     @staticmethod
     def refusal_of_whole(reply):
@@ -186,6 +195,10 @@ class Messages:
         """The first block is the text, calls come after it."""
         deltas = (event.delta for event in events if event.type == "content_block_delta" and event.index == index + 1)
         return "".join(delta.partial_json for delta in deltas if delta.type == "input_json_delta")
+
+    @staticmethod
+    def ends_call(event):
+        return event.type == "message_delta" or event.type == "content_block_stop" and event.index > 0
 
     @staticmethod
     def refusal_of_whole(message):
