@@ -42,11 +42,13 @@ async fn a_thousand_half_streams_in_enforce_mode(stage: &Stage) -> anyhow::Resul
 }
 
 /// Together these are more than the plugin may keep: some pass unread, and are counted.
-async fn a_thousand_long_half_streams_in_monitor_mode(stage: &Stage) -> anyhow::Result<()> {
-    let envoy = half_streams(stage, "monitor", LONG_CALL_BYTES).await?;
-    let judged = envoy.stat("wasmcustom.floodmark_response_judged_verdict=allow_mode=monitor").await?;
-    let unread = envoy.stat("wasmcustom.floodmark_response_issues_issue=memory_budget").await?;
-    assert!(judged > 0 && unread > 0 && judged + unread == ALL, "{judged} judged, {unread} unread of {ALL}");
+async fn a_thousand_long_half_streams_in_each_mode(stage: &Stage) -> anyhow::Result<()> {
+    for mode in ["monitor", "enforce"] {
+        let envoy = half_streams(stage, mode, LONG_CALL_BYTES).await?;
+        let judged = envoy.stat(&format!("wasmcustom.floodmark_response_judged_verdict=allow_mode={mode}")).await?;
+        let unread = envoy.stat("wasmcustom.floodmark_response_issues_issue=memory_budget").await?;
+        assert!(judged > 0 && unread > 0 && judged + unread == ALL, "{mode}: {judged} judged, {unread} unread of {ALL}");
+    }
     Ok(())
 }
 
