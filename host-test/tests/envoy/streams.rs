@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::stage::{Stage, call, case, checks, wasm, with_trailers};
 
-checks![a_thousand_half_streams_in_monitor_mode, a_thousand_half_streams_in_enforce_mode, a_thousand_long_half_streams_in_monitor_mode,];
+checks![a_thousand_half_streams_in_monitor_mode, a_thousand_half_streams_in_enforce_mode, a_thousand_long_half_streams_in_each_mode];
 
 const STREAMS: usize = 1000;
 const CALL_BYTES: usize = 4000;
