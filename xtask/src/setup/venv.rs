@@ -39,7 +39,7 @@ fn python(sh: &Sh) -> Result<PathBuf> {
         return Ok(python);
     }
     let Some(host) = sh::which("python3") else {
-        bail!("no python3 in PATH; install Python 3.10 or newer");
+        bail!("no python3 in PATH; install Python 3.11 or newer");
     };
     if sh::read(sh::cmd(&host).args(["-c", "import ensurepip, venv"])).is_err() {
         apt::ensure(sh, &["python3-venv"], "a Python environment")?;
