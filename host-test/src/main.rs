@@ -17,6 +17,7 @@ struct Cli {
 enum Command {
     Bench(cli::bench::Args),
     Demo(cli::demo::Args),
+    Envoy(cli::envoy::Args),
     Inspect(cli::inspect::Args),
     Replay(cli::replay::Args),
     Serve(cli::serve::Args),
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Bench(args) => args.run(),
         Command::Demo(args) => args.run(),
+        Command::Envoy(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Replay(args) => args.run(),
         Command::Serve(args) => args.run(),

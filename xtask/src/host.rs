@@ -1,7 +1,8 @@
 //! `cargo xtask demo`, `bench` and `soak`: set up what they need, then hand over to the command line of host-test.
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::setup::envoy;
 use crate::sh::{self, Sh};
@@ -32,6 +33,16 @@ pub fn soak(sh: &Sh, minutes: f64) -> Result<()> {
     let mut command = prepare(sh, "dev", "soak")?;
     command.arg("--minutes").arg(minutes.to_string());
     sh.run(&mut command)
+}
+
+/// The command line of host-test, built like the tests, for whoever starts it themselves.
+pub fn binary() -> Result<PathBuf> {
+    let mut cargo = sh::cargo();
+    cargo.args(["build", "--quiet", "--package", "floodmark-host", "--bins", "--locked", "--message-format", "json"]);
+    let said = sh::read(&mut cargo)?;
+    let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let path = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+    path.context("cargo did not say where it put floodmark-host")
 }
 
 /// The plugin built, Envoy found; gives the command to go on with, built with a cargo profile.

@@ -5,14 +5,14 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
-use crate::setup::{chromium, envoy};
+use crate::setup::{chromium, clients, envoy};
 use crate::sh::{self, Sh};
 use crate::{fuzz, r#gen, host, paths, toolchain, wasm, web};
 
 /// One step; its name is what `--only` takes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Step {
-    /// Wasm compiler, Envoy, Chromium: installs what is missing
+    /// Wasm compiler, Envoy, Chromium, Python clients: installs what is missing
     Setup,
     /// Formatting
     Fmt,
@@ -26,6 +26,8 @@ pub enum Step {
     NoStd,
     /// All Rust tests, with the plugin and with real Envoy
     Tests,
+    /// The providers' official Python clients, through real Envoy
+    Clients,
     /// Every fuzz target for some seconds
     Fuzz,
     /// Documentation, without any warning
@@ -117,6 +119,7 @@ impl Step {
             Self::Wasm => wasm::build(sh),
             Self::NoStd => toolchain::find(sh)?.prove_no_std(sh),
             Self::Tests => rust_tests(sh),
+            Self::Clients => python_clients(sh),
             Self::Fuzz => fuzz::check(sh),
             Self::Doc => {
                 let mut cargo = sh::cargo();
@@ -136,7 +139,8 @@ fn set_up(sh: &Sh) -> Result<String> {
     let envoy = envoy::find(sh)?.summary;
     let browser = chromium::find(sh)?.summary;
     fuzz::set_up(sh)?;
-    Ok(format!("{compiler}; {envoy}; {browser}"))
+    let clients = clients::find(sh)?.summary;
+    Ok(format!("{compiler}; {envoy}; {browser}; {clients}"))
 }
 
 fn rust_tests(sh: &Sh) -> Result<String> {
@@ -166,6 +170,26 @@ fn count(log: &str) -> (usize, usize) {
         .fold((0, 0), |(passed, ignored), line| (passed + number(line, "passed"), ignored + number(line, "ignored")))
 }
 
+fn python_clients(sh: &Sh) -> Result<String> {
+    wasm::build(sh)?;
+    let mut test = sh::cmd(clients::find(sh)?.python);
+    test.args(["-m", "pytest", "-c", "host-test/clients/pytest.ini", "host-test/clients"]).env("PYTHONDONTWRITEBYTECODE", "1");
+    test.env("FLOODMARK_WASM", paths::plugin_wasm()).env("FLOODMARK_ENVOY", envoy::find(sh)?.path);
+    test.env("FLOODMARK_HOST", host::binary()?);
+    sh.run(&mut test)?;
+    let Sh::Log(log) = sh else { return Ok(String::new()) };
+    let text = std::fs::read_to_string(log)?;
+    let last = text.lines().last().unwrap_or_default();
+    let passed = only_passed(last).with_context(|| format!("not every test of the clients ran and passed: {last}"))?;
+    Ok(format!("{passed}{ALL_PASSED}"))
+}
+
+/// The number in pytest's last line when that tells of passed tests and nothing else: `12 passed in 3.45s`, perhaps between `=`.
+fn only_passed(line: &str) -> Option<usize> {
+    let (count, rest) = line.trim_matches(['=', ' ']).split_once(" passed in ")?;
+    count.parse().ok().filter(|count| *count > 0 && !rest.contains(','))
+}
+
 fn browser(sh: &Sh) -> Result<String> {
     web::build(sh)?;
     let browser = chromium::find(sh)?;
@@ -180,12 +204,28 @@ fn browser(sh: &Sh) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::count;
+    use super::{count, only_passed};
 
     #[test]
     fn adds_up_what_cargo_reports() {
         let log = "running 2 tests\ntest result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
                    noise\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 4 filtered out; finished in 0.01s\n";
         assert_eq!(count(log), (15, 1));
+    }
+
+    #[test]
+    fn tests_of_the_clients_must_all_have_run() {
+        assert_eq!(only_passed("===== 66 passed in 10.97s ====="), Some(66));
+        assert_eq!(only_passed("66 passed in 62.97s (0:01:02)"), Some(66));
+        for line in [
+            "65 passed, 1 skipped in 1.00s",
+            "1 failed, 65 passed in 1.00s",
+            "65 passed, 2 warnings in 1.0s",
+            "no tests ran in 0.1s",
+            "0 passed in 1s",
+            "",
+        ] {
+            assert_eq!(only_passed(line), None, "{line}");
+        }
     }
 }

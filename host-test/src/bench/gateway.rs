@@ -23,7 +23,8 @@ const OURS: usize = 2;
 const HOSTILE: usize = 3;
 /// Connections of a throughput measurement.
 const CONNECTIONS: usize = 16;
-const PATH: &str = "/v1/chat/completions";
+/// Where the bodies go.
+pub(super) const PATH: &str = "/v1/chat/completions";
 /// Judged like any other, but never blocked: else the provider's part of the way would be missing from the time.
 const NEVER_BLOCKS: &str = "mode: enforce\n                              policy: {conversation: {min_turns: 1000}}";
 

@@ -8,8 +8,9 @@ use anyhow::ensure;
 use crate::client::{Call, Connection, Protocol};
 
 /// Requests of one block; the first few wake the process up again and are not counted.
-const BLOCK: usize = 20;
-const WARM_UP: usize = 4;
+pub(super) const BLOCK: usize = 20;
+/// Those few.
+pub(super) const WARM_UP: usize = 4;
 
 /// Times of requests sent one after another on one connection, in seconds, by block.
 pub type Blocks = Vec<Vec<f64>>;

@@ -1,6 +1,7 @@
 //! The bench: what a judgement costs natively, in wasm and in Envoy, against the budgets of DESIGN.md 12.
 
 pub mod body;
+mod first_token;
 mod gateway;
 mod line;
 mod load;
@@ -9,6 +10,7 @@ mod stages;
 mod stats;
 mod wasm;
 
+pub use first_token::measure as first_token;
 pub use gateway::{Effort, measure as gateway};
 pub use line::{Line, table};
 pub use native::{SIZES, judge, measure as native};

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 pub mod bench;
 pub mod demo;
+pub mod envoy;
 pub mod inspect;
 pub mod replay;
 pub mod serve;

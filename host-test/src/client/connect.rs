@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
+use hyper::Response;
+use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use super::body::Body;
-use super::{Answer, Call, Protocol};
+use super::{Answer, Call, Protocol, Streaming};
 
 /// An open connection; closed on drop.
 #[derive(Debug)]
@@ -54,26 +56,45 @@ impl Connection {
     /// # Errors
     /// When the server breaks off or the call's timeout passes.
     pub async fn send(&mut self, call: Call) -> anyhow::Result<Answer> {
-        let request = call.request(self.address)?;
         let what = format!("{} {} at {}", call.method, call.path, self.address);
+        let timeout = call.timeout;
         let exchange = async {
-            let started = Instant::now();
-            let response = match &mut self.sender {
-                Sender::Http1(sender) => {
-                    sender.ready().await?;
-                    sender.send_request(request).await?
-                }
-                Sender::Http2(sender) => {
-                    sender.ready().await?;
-                    sender.send_request(request).await?
-                }
-            };
+            let (response, started) = self.head(&call).await?;
             Answer::read(response, started).await
         };
-        match tokio::time::timeout(call.timeout, exchange).await {
+        match tokio::time::timeout(timeout, exchange).await {
             Ok(result) => result.with_context(|| format!("no whole answer to {what}")),
-            Err(_) => bail!("no whole answer to {what} within {} ms", call.timeout.as_millis()),
+            Err(_) => bail!("no whole answer to {what} within {} ms", timeout.as_millis()),
         }
+    }
+
+    /// Sends one call and reads the head of its answer. Over HTTP/2 others may follow before that ends.
+    ///
+    /// # Errors
+    /// When the server breaks off or the call's timeout passes.
+    pub async fn open_answer(&mut self, call: &Call) -> anyhow::Result<Streaming> {
+        let Ok(head) = tokio::time::timeout(call.timeout, self.head(call)).await else {
+            bail!("no answer to {} {} within {} ms", call.method, call.path, call.timeout.as_millis());
+        };
+        let (response, started) = head.with_context(|| format!("no answer to {} {}", call.method, call.path))?;
+        let (head, body) = response.into_parts();
+        Ok(Streaming { started, timeout: call.timeout, address: self.address, body, status: head.status.as_u16() })
+    }
+
+    async fn head(&mut self, call: &Call) -> anyhow::Result<(Response<Incoming>, Instant)> {
+        let request = call.request(self.address)?;
+        let started = Instant::now();
+        let response = match &mut self.sender {
+            Sender::Http1(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await?
+            }
+            Sender::Http2(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await?
+            }
+        };
+        Ok((response, started))
     }
 }
 

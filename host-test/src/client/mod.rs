@@ -2,6 +2,7 @@
 
 mod body;
 mod connect;
+mod streaming;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use hyper::Request;
 use crate::upstream::ID_HEADER;
 
 pub use connect::Connection;
+pub use streaming::Streaming;
 
 /// Longest wait for one whole answer unless a call says otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(30);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -27,6 +28,8 @@ pub struct Canned {
     pub trailers: Vec<(&'static str, &'static str)>,
     /// Each piece but the first waits for a permit of this, if it is there.
     pub gate: Option<Arc<Semaphore>>,
+    /// Time before each piece.
+    pub pause: Duration,
     /// It is given before the request's body came.
     pub early: bool,
 }
@@ -50,11 +53,14 @@ impl Canned {
         let pairs = self.trailers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         let trailers = (!self.trailers.is_empty()).then(|| Frame::trailers(pairs.collect::<HeaderMap>()));
         let frames: Vec<Frame<Bytes>> = self.chunks.into_iter().map(|chunk| Frame::data(chunk.into())).chain(trailers).collect();
-        let gate = self.gate;
+        let (gate, pause) = (self.gate, self.pause);
         let frames = stream::unfold((frames.into_iter(), true), move |(mut left, first)| {
             let gate = gate.clone().filter(|_| !first);
             async move {
                 let frame = left.next()?;
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
+                }
                 if let Some(gate) = gate {
                     // It is never closed, and a permit is good for one piece.
                     gate.acquire().await.ok()?.forget();

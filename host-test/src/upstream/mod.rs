@@ -1,6 +1,7 @@
 //! A small model provider on 127.0.0.1 that writes down everything a request brought.
 
 mod canned;
+mod completion;
 mod journal;
 mod reply;
 mod serve;
@@ -12,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use canned::Canned;
+pub use completion::completion_events;
 pub use journal::{Ending, Journal, Received};
 
 /// Requests with this header are written to the journal under its value; others are only answered.

@@ -17,6 +17,7 @@ mod replies;
 mod responses;
 mod soak;
 mod stage;
+mod streams;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         replies::checks(),
         responses::checks(),
         soak::checks(),
+        streams::checks(),
     ];
     let trials = checks.into_iter().flatten().map(|(name, check)| {
         let stage = Arc::clone(&stage);

