@@ -120,6 +120,9 @@ fn append<'b>(to: &mut Option<Cow<'b, str>>, text: Cow<'b, str>, border: char) {
     });
 }
 
+/// In the name of pieces: no format lists their key.
+pub(super) const UNLISTED: u32 = 1 << 30;
+
 /// What an object holds so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft<'b> {
@@ -165,7 +168,9 @@ impl<'b> Draft<'b> {
 
     /// Takes what came in pieces for the object's own text.
     pub fn fold_pieces(&mut self) {
-        self.pieces.drain(..).for_each(|(_, text)| self.own.part_of(text));
+        for (name, text) in self.pieces.drain(..) {
+            if name & UNLISTED == 0 { self.own.part_of(text) } else { self.own.fixed_record(text) }
+        }
     }
 
     /// Whether nothing was said.

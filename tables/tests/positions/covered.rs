@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::places::{ATTACK, files};
 
 /// The known keys on the way to a position, each with its place. The frame of AWS around a message is none.
-fn keys_on_the_way(body: &Value, pointer: &str, framing: Option<&str>) -> Vec<(Place, String)> {
-    let (mut value, mut place, mut keys) = (Some(body), Some(Place::Root), Vec::new());
+fn keys_on_the_way(body: &Value, pointer: &str, root: Place, framing: Option<&str>) -> Vec<(Place, String)> {
+    let (mut value, mut place, mut keys) = (Some(body), Some(root), Vec::new());
     let pointer = pointer.split('#').next().unwrap_or_default();
     for (depth, segment) in pointer.split('/').skip(1).enumerate() {
         let segment = segment.replace("~1", "/");
@@ -20,7 +20,7 @@ fn keys_on_the_way(body: &Value, pointer: &str, framing: Option<&str>) -> Vec<(P
             continue;
         }
         let Some(inside) = place else { break };
-        let known = table::find(inside, &segment);
+        let known = table::find(inside, &segment).map(|(_, known)| known);
         keys.extend(known.map(|known| (inside, known.key.to_owned())));
         place = match known.map(|known| known.holds) {
             Some(Holds::Messages(_) | Holds::Message(_) | Holds::Text | Holds::ToolResult | Holds::Instructions) => Some(Place::Message),
@@ -46,7 +46,9 @@ fn every_key_of_every_table_has_a_position() {
         let mut covered = BTreeSet::new();
         for body in &file.bodies {
             for pointer in body.positions.keys().flat_map(|position| position.split(' ')) {
-                covered.extend(keys_on_the_way(&body.body, pointer, body.framing.as_deref()));
+                let answers = body.framing.is_some() || body.direction == "response";
+                let root = if answers { Place::Answer } else { Place::Root };
+                covered.extend(keys_on_the_way(&body.body, pointer, root, body.framing.as_deref()));
             }
         }
         for key in keys.iter().filter(|key| !holds_no_text(key.holds)) {
@@ -59,8 +61,10 @@ fn every_key_of_every_table_has_a_position() {
 }
 
 /// An object of each place, with `MEMBERS` where its members stand, in a body of some format.
-const OBJECTS: [(Place, &str); 7] = [
+const OBJECTS: [(Place, &str); 9] = [
     (Place::Root, r#"{"jsonrpc":"2.0",MEMBERS}"#),
+    (Place::Answer, r#"{"jsonrpc":"2.0",MEMBERS}"#),
+    (Place::Reply, r#"{"jsonrpc":"2.0","result":{MEMBERS}}"#),
     (Place::Params, r#"{"jsonrpc":"2.0","params":{MEMBERS}}"#),
     (Place::Result, r#"{"jsonrpc":"2.0","result":{MEMBERS}}"#),
     (Place::Choice, r#"{"choices":[{MEMBERS}]}"#),

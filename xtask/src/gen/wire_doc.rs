@@ -81,7 +81,8 @@ fn one_format(page: &mut String, format: Format, keys: &[Key], file: &File) -> R
 /// The way to a position by the keys that are known; `None` where one is not, or holds one word.
 fn path(body: &Body, pointer: &str) -> Option<String> {
     let mut value = Some(&body.body);
-    let mut place = Some(Place::Root);
+    let answers = body.framing.is_some() || body.direction == "response";
+    let mut place = Some(if answers { Place::Answer } else { Place::Root });
     let mut path = String::new();
     // The number of a stream's message, and the event that AWS names.
     let unsaid = match body.framing.as_deref() {
@@ -99,7 +100,7 @@ fn path(body: &Body, pointer: &str) -> Option<String> {
             path.push_str(if place.is_some() && !path.is_empty() { "[]" } else { "" });
             continue;
         }
-        let known = place.and_then(|place| table::find(place, segment))?;
+        let (_, known) = place.and_then(|place| table::find(place, segment))?;
         if is_word(known.holds) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Agent2Agent, versions 0.3 and 1.0: JSON-RPC over HTTP, and its plain HTTP binding.
 
 use super::super::document::IdKind;
-use super::super::table::Place::{Answer, Message, Params, Reply, Result, Root};
+use super::super::table::Place::{Answer, Message, Params, Result, Root};
 use super::super::table::{From, Holds, Key, key, mark};
 
 /// What each key holds.
@@ -11,10 +11,7 @@ pub const KEYS: &[Key] = &[
     key(Root, "id", Holds::RootId),
     key(Answer, "id", Holds::RootId),
     key(Root, "method", Holds::Method),
-    key(Answer, "method", Holds::Method),
     key(Root, "params", Holds::Nested(Params)),
-    key(Answer, "params", Holds::Nested(Params)),
-    key(Root, "result", Holds::Nested(Reply)),
     key(Answer, "result", Holds::Nested(Result)),
     // The plain HTTP binding has the same objects without the envelope.
     key(Root, "message", Holds::Message(From::Peer)),

@@ -12,8 +12,8 @@ pub const KEYS: &[Key] = &[
     mark(1, Root, "generationConfig", Holds::On(Channel::Other)),
     key(Root, "generateContentRequest", Holds::Nested(Root)),
     key(Root, "tools", Holds::On(Channel::ToolDefinition)),
+    key(Root, "toolConfig", Holds::On(Channel::ToolDefinition)),
     key(Root, "model", Holds::Opaque),
-    key(Answer, "model", Holds::Opaque),
     mark(1, Root, "cachedContent", Holds::Unseen(None)),
     mark(1, Root, "cached_content", Holds::Unseen(None)),
     // Answers.

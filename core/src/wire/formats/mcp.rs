@@ -33,12 +33,10 @@ pub const KEYS: &[Key] = &[
     // A client's answers, to sampling and elicitation: they have a role or hold what the user entered.
     key(Reply, "role", Holds::Role),
     mark(1, Reply, "content", Holds::Text),
-    key(Reply, "structuredContent", Holds::Arguments),
     key(Reply, "model", Holds::Opaque),
     mark(1, Reply, "action", Holds::Opaque),
     key(Reply, "stopReason", Holds::Opaque),
     // A server's answers.
-    key(Result, "role", Holds::Role),
     mark(1, Result, "content", Holds::Text),
     mark(1, Result, "structuredContent", Holds::Arguments),
     mark(1, Result, "toolResult", Holds::Arguments),

@@ -65,8 +65,6 @@ pub const KEYS: &[Key] = &[
     key(Message, "encrypted_content", Holds::Unseen(None)),
     key(Message, "image_url", Holds::Media),
     key(Message, "file_data", Holds::Data),
-    key(Message, "data", Holds::Data),
-    key(Message, "format", Holds::MediaType),
     key(Message, "status", Holds::Opaque),
     key(Message, "approval_request_id", Holds::Opaque),
     key(Message, "file_id", Holds::Opaque),

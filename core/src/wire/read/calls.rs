@@ -37,6 +37,8 @@ impl<'b> Walk<'b> {
             }
             _ => Some(()),
         };
+        self.settle(&mut call);
+        call.fold_pieces();
         if !call.own.is_blank() {
             if self.tell_apart() {
                 draft.calls.push(call.own);

@@ -113,7 +113,7 @@ impl<'b> Walk<'b> {
             (_, From::Server, _) => Channel::Prompt,
             (_, From::Resource, _) => Channel::Resource,
             // Whoever asks is the user here, and whoever answers the model, whatever they say.
-            (_, From::Peer, _) if !answers => Channel::User,
+            (_, From::Peer, _) if !answers && !alone => Channel::User,
             (_, From::Model, Typed::Own) if answers && !self.is_rpc => Channel::Assistant,
             (Some(role), ..) => role.channel(),
             // Elsewhere readers may pass over the type, and a message without a role is a user's.

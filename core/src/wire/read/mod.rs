@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::body::Body;
 use super::document::{BodyId, Channel, Document, Ends, Event, IdKind, Rpc};
-use super::draft::{Draft, Joined};
+use super::draft::{Draft, Joined, UNLISTED};
 use super::format::{Direction, Format};
 use super::issue::{IssueKind, Issues};
 use super::json::{Nest, Reader, Text, Token};
@@ -256,7 +256,7 @@ impl<'b> Walk<'b> {
 
     /// Text in a message of a stream: the next piece of what stands at this key.
     fn piece(&mut self, place: Place, key: Text<'b>, holds: Option<Holds>, draft: &mut Draft<'b>, level: usize) -> Option<()> {
-        let name = fnv1a(key.raw()) as u32 | 1 << 31;
+        let name = piece_name(key.raw()) | if holds.is_none() { UNLISTED } else { 0 };
         match self.reader.token()? {
             Token::Text(text) => {
                 let text = text.decode(&mut self.reader.issues);
@@ -348,6 +348,10 @@ impl<'b> Walk<'b> {
                     first => self.other_from(first)?,
                 }
             },
+            Token::Text(text) if self.streamed && place != Place::Call => {
+                let text = text.decode(&mut self.reader.issues);
+                draft.add_piece(piece_name("text"), text);
+            }
             Token::Text(text) if place == Place::Call => draft.own.fixed_record(text.decode(&mut self.reader.issues)),
             Token::Text(text) => draft.own.part(text, &mut self.reader.issues),
             _ => (),
@@ -418,6 +422,11 @@ impl<'b> Walk<'b> {
             self.ids.push(BodyId { kind, value });
         }
     }
+}
+
+/// The number by which pieces of the text at a key find each other; calls have smaller ones.
+fn piece_name(key: &str) -> u32 {
+    (fnv1a(key) as u32 | 1 << 31) & !UNLISTED
 }
 
 /// Takes what an object says it is. Where it says it twice, under names of two formats, readers differ: then it is neither.

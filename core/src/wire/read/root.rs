@@ -103,6 +103,9 @@ impl<'b> Walk<'b> {
             }
         }
         // Such a stream message holds a piece of a call's arguments where others hold text, or all of them where others hold a client's.
+        let family = ["refusal", "reasoning"].into_iter().position(|family| of(Format::OpenAiResponses) && kind.contains(family));
+        // Its deltas are all called alike.
+        draft.pieces.iter_mut().for_each(|(name, _)| *name ^= family.map_or(0, |family| family as u32 + 1));
         if of_call || of_result {
             draft.fold_pieces();
         }
