@@ -109,7 +109,7 @@ issues! {
     ByteOrderMark = "byte_order_mark", Note;
     /// Image, audio, video or file data was not scanned as text.
     MediaSkipped = "media_skipped", Note;
-    /// The body refers to text that the gateway cannot see: an earlier response, a stored conversation, cached or encrypted content.
+    /// The body refers to text that the gateway cannot see: an earlier response, a stored conversation or prompt, cached or encrypted content.
     UnseenText = "unseen_text", Note;
     /// The body is none of the known formats; all its strings were scanned.
     UnknownFormat = "unknown_format", Note;

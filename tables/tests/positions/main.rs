@@ -1,5 +1,6 @@
 //! One attack text at every position of every format that can hold text: it is found there, with the right channel, role and turn.
 
+mod anywhere;
 mod covered;
 mod neighbours;
 mod places;

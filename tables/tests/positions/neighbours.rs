@@ -14,12 +14,12 @@ fn is_read(format: Format, body: &Body, value: &Value) -> bool {
 }
 
 /// The pointers of every object and list around `pointer`, the innermost first.
-fn around(pointer: &str) -> impl Iterator<Item = &str> {
+pub fn around(pointer: &str) -> impl Iterator<Item = &str> {
     pointer.match_indices('/').map(|(at, _)| &pointer[..at]).rev()
 }
 
 /// Adds the attack as the last member of the object at `pointer`, if it is one.
-fn add_last(value: &mut Value, pointer: &str, key: &str, member: &Value) -> bool {
+pub fn add_last(value: &mut Value, pointer: &str, key: &str, member: &Value) -> bool {
     let mut added = false;
     put(value, pointer, &mut |there| {
         if let Value::Object(members) = there {

@@ -6,6 +6,9 @@ use floodmark_core::wire::{Channel, Format};
 use floodmark_core::{Hint, Judge, Policy, RuleUse, Streamed, Verdict};
 use floodmark_tables::CATEGORIES;
 
+use serde_json::json;
+
+use super::neighbours::{add_last, around};
 use super::places::{ATTACK, Body, files, pieces};
 
 const CHANNELS: [Channel; 9] = [
@@ -89,4 +92,28 @@ fn an_attack_at_each_position_of_a_stream_is_found_on_its_channel() {
     }
     assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(tried > 40, "only {tried} positions");
+}
+
+#[test]
+fn unknown_keys_beside_each_position_of_a_stream_are_read() {
+    let judge = judge();
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for (format, body) in streams() {
+        for pointer in body.positions.keys().flat_map(|position| position.split(' ')) {
+            // Of an AWS frame the outermost object is the frame's, of all the list of messages.
+            let frame = if body.framing.as_deref() == Some("aws_event_stream") { 2 } else { 1 };
+            for outer in around(pointer).filter(|outer| outer.matches('/').count() >= frame) {
+                let mut value = body.body.clone();
+                if add_last(&mut value, outer, "~x", &json!([{"a": ATTACK}])) {
+                    tried += 1;
+                    let streamed = streamed(&judge, format, &body, &body.frames(&value), None);
+                    if streamed.outcome().verdict != Verdict::Block {
+                        wrong.push(format!("{}, {}: in {outer}", format.name(), body.name));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(tried > 300, "only {tried}");
 }
