@@ -9,7 +9,7 @@ pub const MAX_EVENTS: usize = 16_384;
 /// Longest message of a stream that is read, in bytes.
 pub const MAX_FRAME_BYTES: usize = 4 * 1024 * 1024;
 /// Most JSON-RPC requests of one body that a refusal answers, so that a small body cannot ask for a large one.
-pub const MAX_RPC_IDS: usize = 256;
+pub const MAX_RPC_IDS: usize = 64;
 /// Most bytes of all texts and calls of one stream whose pieces are put together.
 pub const MAX_STREAM_BYTES: usize = 256 * 1024;
 /// Most texts and tool calls of one stream whose pieces are put together at a time; more is an issue that refuses.

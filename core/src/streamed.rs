@@ -106,6 +106,12 @@ impl Streamed {
         self.state.close(judge, at, |_| true);
     }
 
+    /// The stream broke off: what came whole is judged, a part of a frame is not.
+    pub fn break_off(&mut self, judge: &Judge<'_>) {
+        let at = self.frames.whole_bytes();
+        self.state.close(judge, at, |_| true);
+    }
+
     /// Bytes from the start of the stream that end with a whole frame.
     pub fn whole_bytes(&self) -> u64 {
         self.frames.whole_bytes()
@@ -129,7 +135,7 @@ impl Streamed {
 
     /// Memory that the state takes beside its fixed size, in bytes.
     pub fn held_bytes(&self) -> usize {
-        let slots = self.state.slots.iter().map(|slot| slot.pieces.capacity() + slot.records.capacity() + size_of::<Slot>());
+        let slots = self.state.slots.iter().map(Slot::held_bytes);
         self.frames.held_bytes() + slots.sum::<usize>()
     }
 }
@@ -174,7 +180,10 @@ impl State {
         for event in events {
             let joins = !event.whole && matches!(event.channel, Channel::Assistant | Channel::ToolCall | Channel::ToolResult);
             match joins.then(|| self.slot(&event, frame.start)).flatten() {
-                Some(at) => self.add(judge, at, &event, frame.start),
+                Some(at) => {
+                    self.add(judge, at, &event, frame.start);
+                    self.add_in_order(judge, at, event, frame.start);
+                }
                 None => {
                     if joins {
                         document.issues.push(IssueKind::TooManyEvents, 0);
@@ -209,14 +218,10 @@ impl State {
         if self.slots.len() == MAX_STREAM_SLOTS {
             return None;
         }
-        // Readers put the texts of one message together, so a text goes on where the one before it ended.
-        let before = self.slots.iter().rev().find(|slot| slot.channel == event.channel && slot.number.1 == event.slot.1);
-        let text = before.filter(|slot| slot.channel == Channel::Assistant);
-        let pieces = text.map_or(String::new(), |slot| end_of(&slot.pieces));
         let slot = Slot {
             number: event.slot,
             channel: event.channel,
-            pieces,
+            pieces: String::new(),
             records: String::new(),
             tool: None,
             call_id: None,
@@ -225,6 +230,28 @@ impl State {
         };
         self.slots.push(slot);
         Some(self.slots.len() - 1)
+    }
+
+    /// Once there are several texts: readers may put them together as they come, whatever their numbers.
+    fn add_in_order(&mut self, judge: &Judge<'_>, at: usize, event: Event<'_>, start: u64) {
+        let alike = |slot: &Slot| slot.channel == Channel::Assistant && slot.number.1 == event.slot.1;
+        let first = self.slots.iter().position(alike);
+        if event.channel != Channel::Assistant || first == Some(at) && self.slots.iter().skip(at + 1).all(|slot| !alike(slot)) {
+            return;
+        }
+        let number = (u32::MAX, event.slot.1);
+        let is_new = self.slots.iter().all(|slot| slot.number != number);
+        let event = Event {
+            slot: number,
+            text: Cow::Borrowed(event.parts()),
+            records_at: event.records_at,
+            ..Event::plain(None, event.channel, Cow::Borrowed(""))
+        };
+        let Some(order) = self.slot(&event, start) else { return };
+        if is_new && let Some(before) = first.and_then(|first| self.slots.get(first)).map(|slot| end_of(&slot.pieces)) {
+            self.slots.get_mut(order).into_iter().for_each(|slot| slot.pieces.push_str(&before));
+        }
+        self.add(judge, order, &event, start);
     }
 
     /// Adds an event's text to its slot. What has grown long is judged, but for its end, in which a phrase may have begun.
@@ -330,6 +357,11 @@ impl State {
 }
 
 impl Slot {
+    fn held_bytes(&self) -> usize {
+        let names = [&self.tool, &self.call_id].into_iter().flatten().map(String::capacity);
+        size_of::<Slot>() + self.pieces.capacity() + self.records.capacity() + names.sum::<usize>()
+    }
+
     fn bytes(&self) -> usize {
         self.pieces.len() + self.records.len()
     }

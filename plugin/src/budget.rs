@@ -29,10 +29,11 @@ pub struct Share {
 }
 
 impl Share {
-    /// Makes it so large. `false` when there is not so much left; then it stays as it was.
+    /// Makes it so large. `false` when that is more than half of what others left; then it stays as it was. So however many large ones there
+    /// are, small ones find room.
     pub fn set(&mut self, bytes: usize) -> bool {
         let others = self.taken.get() - self.own_bytes;
-        let fits = bytes <= MAX_COPIED_BYTES.saturating_sub(others);
+        let fits = bytes <= MAX_COPIED_BYTES.saturating_sub(others) / 2;
         if fits {
             self.taken.set(others + bytes);
             self.own_bytes = bytes;
@@ -88,10 +89,12 @@ mod tests {
     fn shares_add_up_and_are_given_back() {
         let budget = Budget::default();
         let mut copies: Vec<Copied> = (0..3).map(|_| Copied::new(&budget)).collect();
-        assert!(copies[0].push(&vec![1; MAX_COPIED_BYTES - 10]));
+        assert!(!copies[0].push(&vec![1; MAX_COPIED_BYTES / 2 + 1]), "more than half of what is left");
+        assert!(copies[0].push(&vec![1; MAX_COPIED_BYTES / 2]));
         assert!(copies[1].push(&[2; 10]));
-        assert!(!copies[2].push(&[3]), "nothing is left");
-        assert_eq!((copies[2].bytes().len(), budget.taken_bytes()), (0, MAX_COPIED_BYTES));
+        let left = MAX_COPIED_BYTES / 2 - 10;
+        assert!(!copies[2].push(&vec![3; left / 2 + 1]), "more than half of what others left");
+        assert_eq!((copies[2].bytes().len(), budget.taken_bytes()), (0, MAX_COPIED_BYTES / 2 + 10));
         copies.remove(0);
         assert_eq!(budget.taken_bytes(), 10);
         assert!(copies[1].push(&[3; 100]) && copies[1].push(&[4]));

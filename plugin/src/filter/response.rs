@@ -1,17 +1,18 @@
 //! A response's way: let pass unread, copied, kept back until it is whole, or followed frame by frame; and replaced or cut where it must not pass.
 
+mod begin;
+
 use std::rc::Rc;
 
 use floodmark_core::streamed::Streamed;
-use floodmark_core::wire::{Codings, Direction, Framing, Issue, IssueKind};
+use floodmark_core::wire::{Codings, Framing, Issue, IssueKind};
 use floodmark_core::{Action, Hint, Verdict};
 
-use super::following::{Following, Marks, Step, Window};
+use super::following::{Following, Marks, Step};
 use super::found::Found;
 use super::{Exchange, Flow};
 use crate::budget::Copied;
-use crate::config::{Hold, Mode, OnBlock};
-use crate::headers::Fields;
+use crate::config::OnBlock;
 use crate::host::{Host, LocalReply, LogLevel};
 use crate::labels;
 use crate::metrics::Passed;
@@ -29,6 +30,8 @@ enum State {
     /// Let pass, or judged: nothing more to do.
     #[default]
     Idle,
+    /// The headers do not say what it is, so its first bytes will.
+    Unsaid,
     /// The host keeps the body back; it is read when it is whole.
     Holding { buffered_bytes: usize },
     /// The body passes and is copied on the way; it is read when it is whole.
@@ -68,89 +71,16 @@ enum At {
 }
 
 impl Half {
-    /// Headers came.
-    pub(super) fn headers(&mut self, exchange: &mut Exchange, host: &dyn Host, last: bool) -> Flow {
-        *self = Half::default();
-        if exchange.replied || exchange.mode == Mode::Off {
-            return Flow::Continue;
-        }
-        if exchange.is_enforced() {
-            exchange.tell(host);
-        }
-        let rules = Rc::clone(&exchange.rules);
-        let (settings, metrics) = (&rules.settings, &exchange.shared.metrics);
-        if !settings.responses.read {
-            return Flow::Continue;
-        }
-        if !exchange.is_ai {
-            return pass(exchange, host, Passed::NotAi);
-        }
-        let fields = Fields::new(host.response_headers().unwrap_or_default());
-        if fields.is_unknown() {
-            metrics.host_error(host);
-            return pass(exchange, host, Passed::Unread);
-        }
-        if !matches!(fields.value(":status"), Some([b'2', _, _])) {
-            return pass(exchange, host, Passed::Status);
-        }
-        if last || exchange.is_head {
-            return pass(exchange, host, Passed::NoBody);
-        }
-        let (mut framing, mut json, mut kinds) = (None, false, 0);
-        fields.any_word("content-type", &mut |kind| {
-            framing = framing.or_else(|| Framing::of_content_type(kind));
-            json |= is_json(kind);
-            kinds += 1;
-            false
-        });
-        if framing.is_none() && !json {
-            return pass(exchange, host, Passed::ContentType);
-        }
-        let issue = fields.foreign_charset().then_some(IssueKind::Charset);
-        self.reading = Reading {
-            hint: Hint { direction: Direction::Response, ai_path: true, issue, ..exchange.hint },
-            codings: fields.codings().unwrap_or_default(),
-            framing,
-            acts: exchange.is_enforced() && settings.action != OnBlock::Label,
-            mcp_session: fields.value("mcp-session-id").is_some(),
-        };
-        let Reading { codings, acts, .. } = self.reading;
-        if acts && fields.value("content-length").is_some() {
-            exchange.checked(host, host.set_response_header("content-length", None));
-        }
-        if fields.codings().is_none() {
-            // Where the path is not listed, nobody asked the upstream for anything else.
-            let hint = Hint { ai_path: exchange.hint.ai_path, ..self.reading.hint };
-            return self.unread_by_headers(exchange, host, IssueKind::ContentEncoding, hint);
-        }
-        // A stream is read as UTF-8, in one way.
-        let issue = if kinds > 1 { Some(IssueKind::ContentType) } else { issue };
-        if let Some(issue) = issue.filter(|issue| framing.is_some() || *issue == IssueKind::ContentType) {
-            return self.unread_by_headers(exchange, host, issue, self.reading.hint);
-        }
-        let holds = settings.responses.hold;
-        match framing {
-            Some(framing) if codings.is_identity() => {
-                let share = exchange.shared.budget.share();
-                let (streamed, window) = (Streamed::new(framing, self.reading.hint), Window::new(framing, holds));
-                let following = Following { streamed, window, held_bytes: 0, carried: Vec::new(), share };
-                self.state = State::Following(Box::new(following));
-            }
-            _ if fields.length_bytes().is_some_and(|bytes| bytes > settings.max_response_bytes() as u64) => {
-                return self.unread_by_headers(exchange, host, IssueKind::Oversize, self.reading.hint);
-            }
-            Some(_) if holds == Hold::None => self.state = State::Copying(Copied::new(&exchange.shared.budget)),
-            _ if acts => self.state = State::Holding { buffered_bytes: 0 },
-            _ => self.state = State::Copying(Copied::new(&exchange.shared.budget)),
-        }
-        Flow::Continue
-    }
-
     /// A piece of the body came.
     pub(super) fn body(&mut self, exchange: &mut Exchange, host: &dyn Host, size_bytes: usize, last: bool) -> Flow {
         let max_bytes = exchange.rules.settings.max_response_bytes();
         match core::mem::take(&mut self.state) {
             State::Idle => Flow::Continue,
+            State::Unsaid if size_bytes > 0 => self.told_by_start(exchange, host, size_bytes, last),
+            State::Unsaid => {
+                self.state = State::Unsaid;
+                Flow::Continue
+            }
             State::Broken => {
                 self.state = State::Broken;
                 Flow::Pause
@@ -184,7 +114,7 @@ impl Half {
     /// Trailers came: the body is whole.
     pub(super) fn trailers(&mut self, exchange: &mut Exchange, host: &dyn Host) -> Flow {
         match core::mem::take(&mut self.state) {
-            State::Idle | State::Replacing(_) | State::Dropping => Flow::Continue,
+            State::Idle | State::Unsaid | State::Replacing(_) | State::Dropping => Flow::Continue,
             State::Broken => Flow::Pause,
             State::Holding { buffered_bytes } => self.finish_held(exchange, host, buffered_bytes),
             State::Copying(copy) => self.judge(exchange, host, copy.bytes(), None),
@@ -200,8 +130,11 @@ impl Half {
     pub(super) fn over(&mut self, exchange: &mut Exchange, host: &dyn Host) {
         match core::mem::take(&mut self.state) {
             State::Following(mut following) => {
-                following.streamed.end(&exchange.rules.judge);
+                following.streamed.break_off(&exchange.rules.judge);
                 self.act(exchange, host, Found::Stream(following.streamed.outcome()), false);
+            }
+            State::Copying(copy) if self.reading.framing.is_some() => {
+                self.judge(exchange, host, copy.bytes(), None);
             }
             other => self.state = other,
         }
@@ -453,12 +386,6 @@ impl Half {
         }
         action == Action::Reject
     }
-}
-
-/// JSON, and what is written in it.
-fn is_json(kind: &[u8]) -> bool {
-    let name = kind.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
-    name == b"application/json" || name.ends_with(b"+json")
 }
 
 fn pass(exchange: &Exchange, host: &dyn Host, why: Passed) -> Flow {

@@ -168,6 +168,9 @@ impl<'b> Walk<'b> {
         if kind.ends_with("_call") || kind.ends_with("_call_output") || matches!(&*kind, "input_text" | "output_text") {
             self.speaks_for(Format::OpenAiResponses);
         }
+        if matches!(&*kind, "tool_use" | "tool_result") {
+            self.speaks_for(Format::AnthropicMessages);
+        }
         let typed = Typed::of(&kind, self.lens);
         if typed == Typed::Call && draft.own.tool.is_none() {
             // Tools of the provider's own are called by their type.
