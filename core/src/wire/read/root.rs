@@ -209,6 +209,7 @@ impl<'b> Walk<'b> {
         let mut draft = Draft::default();
         let read = self.content(&mut draft, 0);
         self.settle(&mut draft);
+        draft.fold_pieces();
         let mut text = draft.own;
         draft.results.into_iter().chain(draft.calls).for_each(|record| text.merge_as_record(record));
         if !text.is_empty() {
