@@ -66,7 +66,7 @@ fn a_short_text_gets_a_short_notice_and_an_empty_one_stays() {
 
 #[test]
 fn only_the_result_that_hits_goes() {
-    let body = json!({"system": "You sort mail.", "messages": [{"role": "user", "content": "Sum up my three mails, please"}, {"role": "user", "content": [
+    let body = json!({"messages": [{"role": "user", "content": "Sum up my three mails, please"}, {"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "toolu_1", "content": ATTACK},
         {"type": "tool_result", "tool_use_id": "toolu_2", "content": [{"type": "text", "text": "The museum opens at nine."}]},
         {"type": "tool_result", "tool_use_id": "toolu_3", "content": [{"type": "text", "text": ATTACK}, {"type": "text", "text": "Bye"}]}]}]});

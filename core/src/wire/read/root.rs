@@ -171,9 +171,14 @@ impl<'b> Walk<'b> {
     }
 
     pub(super) fn speaks_for(&mut self, format: Format) {
+        self.adds(format, RECOGNISED);
+    }
+
+    /// Adds marks of something that is no key.
+    pub(super) fn adds(&mut self, format: Format, mark: u32) {
         let own = Format::KNOWN.iter().zip(&mut self.marks).find(|(known, _)| **known == format);
         if let Some((_, marks)) = own {
-            *marks = marks.saturating_add(RECOGNISED);
+            *marks = marks.saturating_add(mark);
         }
     }
 
