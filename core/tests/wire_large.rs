@@ -1,6 +1,6 @@
 //! Bodies too large to keep as cases: images of a megabyte in every format, batches of thousands.
 
-use floodmark_core::limits::MAX_EVENTS;
+use floodmark_core::limits::MAX_RPC_IDS;
 use floodmark_core::wire::{self, Body, Direction, Document, Format, IssueKind};
 
 /// One megabyte of base64 that looks like an image's.
@@ -109,7 +109,7 @@ fn a_batch_beyond_the_cap_is_refused_and_read() {
     let body = Body::new(&bytes);
     let document = wire::read(&body, None, Direction::Request);
     assert_eq!((document.format, document.rpc.batch), (Format::Mcp, true));
-    assert_eq!((document.rpc.ids.len(), document.rpc.methods.len()), (MAX_EVENTS, MAX_EVENTS));
+    assert_eq!((document.rpc.ids.len(), document.rpc.methods.len()), (MAX_RPC_IDS, MAX_RPC_IDS));
     assert_eq!(document.issues.kinds().collect::<Vec<_>>(), [IssueKind::TooManyEvents]);
     assert_eq!(texts(&document), 1);
 }

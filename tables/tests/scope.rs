@@ -77,6 +77,6 @@ fn new_turns_are_those_behind_the_last_answer() {
     let first = json!([{"role": "user", "content": ATTACK}]);
     assert_eq!(seen(new.clone(), &first), (Verdict::Allow, 1, vec![Channel::User]));
     let answered = json!([{"role": "user", "content": ATTACK}, {"role": "assistant", "content": "No."}]);
-    // The client says so itself: what follows its own message is no answer yet.
+    // What a client puts behind its own message answers nothing.
     assert_eq!(seen(new, &answered), (Verdict::Allow, 1, vec![Channel::User]));
 }

@@ -155,6 +155,12 @@ fn bounds() -> Result<String> {
             limits::MAX_EVENTS,
             "more messages, results and calls: issue `too_many_events`, refused; their text is scanned together",
         ),
+        ("MAX_RPC_IDS", limits::MAX_RPC_IDS, "more JSON-RPC requests in one batch: a refusal answers the first ones"),
+        (
+            "MAX_STREAM_BYTES",
+            limits::MAX_STREAM_BYTES,
+            "more memory for one stream's texts and calls under way: they are judged piece by piece",
+        ),
         ("MAX_ID_BYTES", limits::MAX_ID_BYTES, "a longer identifier is scanned, and a longer JSON-RPC id is answered as `null`"),
         ("MAX_ISSUES", limits::MAX_ISSUES, "later issues give way to stronger ones"),
         ("MAX_FRAME_BYTES", limits::MAX_FRAME_BYTES, "a longer message of a stream: issue `frame_too_long`, refused"),

@@ -165,11 +165,11 @@ impl<'b> Walk<'b> {
         if matches!(&*kind, "item_reference" | "redacted_thinking") {
             self.reader.note(IssueKind::UnseenText);
         }
+        if matches!(&*kind, "tool_use" | "tool_result") && !core::mem::replace(&mut self.has_blocks, true) {
+            self.adds(Format::AnthropicMessages, 1);
+        }
         if kind.ends_with("_call") || kind.ends_with("_call_output") || matches!(&*kind, "input_text" | "output_text") {
             self.speaks_for(Format::OpenAiResponses);
-        }
-        if matches!(&*kind, "tool_use" | "tool_result") {
-            self.speaks_for(Format::AnthropicMessages);
         }
         let typed = Typed::of(&kind, self.lens);
         if typed == Typed::Call && draft.own.tool.is_none() {

@@ -63,6 +63,8 @@ struct Walk<'b> {
     seen: [u64; 8],
     /// The body is one message of a stream.
     streamed: bool,
+    /// A block of Anthropic's was seen, which speaks for that format once.
+    has_blocks: bool,
     events: Vec<Event<'b>>,
     /// Number of messages, tool results and tool calls so far.
     told_apart: usize,
@@ -93,6 +95,7 @@ impl<'b> Walk<'b> {
             lens,
             seen: [0; 8],
             streamed,
+            has_blocks: false,
             events: Vec::new(),
             told_apart: 0,
             marks: [0; Format::KNOWN.len()],

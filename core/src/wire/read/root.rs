@@ -171,9 +171,14 @@ impl<'b> Walk<'b> {
     }
 
     pub(super) fn speaks_for(&mut self, format: Format) {
+        self.adds(format, RECOGNISED);
+    }
+
+    /// Adds marks of something that is no key.
+    pub(super) fn adds(&mut self, format: Format, mark: u32) {
         let own = Format::KNOWN.iter().zip(&mut self.marks).find(|(known, _)| **known == format);
         if let Some((_, marks)) = own {
-            *marks = marks.saturating_add(RECOGNISED);
+            *marks = marks.saturating_add(mark);
         }
     }
 
@@ -209,6 +214,7 @@ impl<'b> Walk<'b> {
         let mut draft = Draft::default();
         let read = self.content(&mut draft, 0);
         self.settle(&mut draft);
+        draft.fold_pieces();
         let mut text = draft.own;
         draft.results.into_iter().chain(draft.calls).for_each(|record| text.merge_as_record(record));
         if !text.is_empty() {
