@@ -81,10 +81,9 @@ impl Half {
         if let Some(issue) = issue.filter(|issue| framing.is_some() || *issue == IssueKind::ContentType) {
             return self.unread_by_headers(exchange, host, issue, self.reading.hint);
         }
-        if framing.is_none() || !codings.is_identity() {
-            if fields.length_bytes().is_some_and(|bytes| bytes > settings.max_response_bytes() as u64) {
-                return self.unread_by_headers(exchange, host, IssueKind::Oversize, self.reading.hint);
-            }
+        let is_held = framing.is_none() || !codings.is_identity();
+        if is_held && fields.length_bytes().is_some_and(|bytes| bytes > settings.max_response_bytes() as u64) {
+            return self.unread_by_headers(exchange, host, IssueKind::Oversize, self.reading.hint);
         }
         self.state = if unsaid && codings.is_identity() { State::Unsaid } else { self.start(exchange) };
         Flow::Continue
