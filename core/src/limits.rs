@@ -18,6 +18,11 @@ pub const MAX_STREAM_SLOTS: usize = 128;
 pub const STREAM_TEXT_BYTES: usize = 4096;
 /// A streamed call's arguments are judged as a whole up to this length, in bytes, and piece by piece beyond.
 pub const STREAM_CALL_BYTES: usize = 65_536;
+/// So often a streamed text or call is judged because a message says that it is whole; then only when [`STREAM_AGAIN_BYTES`] more of it came, or at
+/// the stream's end. Saying so in every message must not make every message dear.
+pub const STREAM_ENDS: u32 = 8;
+/// As much of a text or call that was said to be whole too often is judged at once, in bytes.
+pub const STREAM_AGAIN_BYTES: usize = 256;
 /// As much of the end of a streamed text that was judged is judged again with what follows, in bytes: no phrase is longer.
 pub const STREAM_TAIL_BYTES: usize = 1024;
 /// Most content codings of one body that are taken off, one behind the other.

@@ -9,7 +9,10 @@ use alloc::vec::Vec;
 
 use crate::hash::fnv1a;
 use crate::judge::{Hint, Judge};
-use crate::limits::{MAX_FRAME_BYTES, MAX_STREAM_BYTES, MAX_STREAM_SLOTS, STREAM_CALL_BYTES, STREAM_TAIL_BYTES, STREAM_TEXT_BYTES};
+use crate::limits::{
+    MAX_FRAME_BYTES, MAX_STREAM_BYTES, MAX_STREAM_SLOTS, STREAM_AGAIN_BYTES, STREAM_CALL_BYTES, STREAM_ENDS, STREAM_TAIL_BYTES,
+    STREAM_TEXT_BYTES,
+};
 use crate::verdict::Verdict;
 use crate::wire::{
     Body, Channel, Direction, Document, Effect, Event, Format, Frame, Frames, Framing, IdKind, Issue, IssueKind, Issues, RECORD_BORDER,
@@ -69,6 +72,10 @@ struct Slot {
     call_id: Option<String>,
     /// Where the first frame of it starts that was not judged.
     start: u64,
+    /// Bytes that came since it was last judged.
+    new_bytes: usize,
+    /// How often a message said that it is whole.
+    ends: u32,
     /// Something came since it was last judged. What was judged stays with its end: more may come, whatever a message said.
     open: bool,
 }
@@ -103,13 +110,13 @@ impl Streamed {
         let state = &mut self.state;
         self.frames.end(&mut |frame| state.frame(judge, frame));
         let at = self.frames.whole_bytes();
-        self.state.close(judge, at, |_| true);
+        self.state.close(judge, at, true, |_| true);
     }
 
     /// The stream broke off: what came whole is judged, a part of a frame is not.
     pub fn break_off(&mut self, judge: &Judge<'_>) {
         let at = self.frames.whole_bytes();
-        self.state.close(judge, at, |_| true);
+        self.state.close(judge, at, true, |_| true);
     }
 
     /// Bytes from the start of the stream that end with a whole frame.
@@ -157,7 +164,7 @@ impl State {
         }
         self.outcome.messages = self.outcome.messages.saturating_add(1);
         if data == b"[DONE]" {
-            return self.close(judge, frame.start, |_| true);
+            return self.close(judge, frame.start, false, |_| true);
         }
         let body = Body::new(frame.data);
         if begins_like_json(data) != Some(true) {
@@ -194,7 +201,7 @@ impl State {
         }
         // First what came in pieces: some messages repeat it whole.
         if ends.all || !ends.slots.is_empty() {
-            self.close(judge, frame.start, |slot| ends.all || ends.slots.contains(&slot.number.0));
+            self.close(judge, frame.start, false, |slot| ends.all || ends.slots.contains(&slot.number.0));
         }
         let odd = document.issues.worst().is_some_and(|issue| issue.kind.effect() > Effect::Note);
         if odd || !document.events.is_empty() {
@@ -226,6 +233,8 @@ impl State {
             tool: None,
             call_id: None,
             start,
+            new_bytes: 0,
+            ends: 0,
             open: false,
         };
         self.slots.push(slot);
@@ -261,6 +270,7 @@ impl State {
         if !slot.open {
             (slot.open, slot.start) = (true, start);
         }
+        slot.new_bytes += event.text.len();
         slot.pieces.push_str(event.parts());
         let records = event.text.get(event.records_at..).unwrap_or_default().trim_start_matches(RECORD_BORDER);
         if !records.is_empty() {
@@ -280,10 +290,16 @@ impl State {
         }
     }
 
-    /// Judges the slots that are whole, and counts the calls among them.
-    fn close(&mut self, judge: &Judge<'_>, start: u64, whole: impl Fn(&Slot) -> bool) {
-        let ended = self.slots.iter_mut().filter(|slot| slot.open && whole(slot));
-        let ended: Vec<Slot> = ended.map(Slot::judged).collect();
+    /// Judges the slots that are whole, and counts the calls among them. `last` when no more can come.
+    fn close(&mut self, judge: &Judge<'_>, start: u64, last: bool, whole: impl Fn(&Slot) -> bool) {
+        let again = |slot: &Slot| last || slot.ends < STREAM_ENDS || slot.new_bytes >= STREAM_AGAIN_BYTES;
+        let ended = self.slots.iter_mut().filter(|slot| slot.open && whole(slot) && again(slot));
+        let ended: Vec<Slot> = ended
+            .map(|slot| {
+                slot.ends = slot.ends.saturating_add(1);
+                slot.judged()
+            })
+            .collect();
         for slot in ended {
             let at = if slot.channel == Channel::Assistant { start } else { slot.start };
             self.judge_slot(judge, slot, at);
@@ -370,7 +386,7 @@ impl Slot {
     fn judged(&mut self) -> Slot {
         let rest = end_of(&self.pieces);
         let (pieces, records) = (core::mem::replace(&mut self.pieces, rest), core::mem::take(&mut self.records));
-        self.open = false;
+        (self.open, self.new_bytes) = (false, 0);
         Slot { pieces, records, tool: self.tool.clone(), call_id: self.call_id.clone(), ..*self }
     }
 }

@@ -61,6 +61,7 @@ struct Exchange {
     is_ai: bool,
     /// The request's method is HEAD, whose responses have a length and no body.
     is_head: bool,
+    is_get: bool,
     /// What the request asks for.
     asked: Asked,
     /// The JSON-RPC requests in it.
@@ -83,6 +84,7 @@ impl Filter {
             hint: Hint::default(),
             is_ai: false,
             is_head: false,
+            is_get: false,
             asked: Asked::default(),
             rpc: Rpc::default(),
             verdict: None,

@@ -161,7 +161,12 @@ impl<'b> Draft<'b> {
     /// Adds a piece of the text at a key.
     pub fn add_piece(&mut self, name: u32, text: Cow<'b, str>) {
         match self.pieces.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, before)) => before.to_mut().push_str(&text),
+            // Parts of one message, which readers tell apart.
+            Some((_, before)) => {
+                let before = before.to_mut();
+                before.push('\n');
+                before.push_str(&text);
+            }
             None => self.pieces.push((name, text)),
         }
     }

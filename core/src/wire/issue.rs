@@ -97,6 +97,8 @@ issues! {
     FrameBroken = "frame_broken", Refuse;
     /// The body holds two lists of messages, such as those of two formats; readers differ in which of them they take.
     TwoConversations = "two_conversations", Refuse;
+    /// A stream's message numbers a choice, call or block by something else than a plain number, which readers take for different ones.
+    OddNumber = "odd_number", Refuse;
     /// A `\u` escape names half of a surrogate pair; it was read as U+FFFD.
     LoneSurrogate = "lone_surrogate", Flag;
     /// A text holds more base64, hex or hidden characters than is decoded; what is beyond was scanned as it stands.

@@ -153,7 +153,7 @@ mod tests {
             (r#"{"model":"m","messages":[],"messages":[1]} "#, "/v1/chat/completions"),
             (r#"{"id":"x","mo\u0064el":null,"messages":[]}"#, "/v1/chat/completions"),
             (r#"{"model":"m","max_tokens":9,"system":"s","messages":[{"role":"user","content":"x"}]}"#, "/v1/messages"),
-            (r#"{"contents":[]}"#, "/v1beta/models/replay:generateContent"),
+            (r#"{"contents":[{"parts":[]}]}"#, "/v1beta/models/replay:generateContent"),
             (r#"{"input":"x","previous_response_id":"r"}"#, "/v1/responses"),
             (r#"{"input":"x","model":"m"}"#, "/v1/responses"),
             (r#"{"messages":[],"toolConfig":{}}"#, "/model/replay/converse"),

@@ -4,11 +4,11 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::mpsc;
 
-use crate::process::{BENIGN, CHAT, read_until, serve, serve_with, wait_for};
+use crate::process::{BENIGN, read_until, serve, serve_with, wait_for};
 use crate::wire::{client, upstream};
 
 fn chat() -> String {
-    format!("POST {CHAT} HTTP/1.1\r\nhost: x\r\nx-request-id: open\r\ncontent-length: {}\r\n\r\n{BENIGN}", BENIGN.len())
+    format!("POST /files HTTP/1.1\r\nhost: x\r\nx-request-id: open\r\ncontent-length: {}\r\n\r\n{BENIGN}", BENIGN.len())
 }
 
 #[test]

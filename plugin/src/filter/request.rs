@@ -97,6 +97,7 @@ impl Half {
         exchange.is_ai = exchange.hint.ai_path;
         exchange.asked = Asked::of_path(&request);
         exchange.is_head = request.fields().value(":method") == Some(b"HEAD");
+        exchange.is_get = request.fields().value(":method") == Some(b"GET");
         if exchange.is_ai {
             ask_for_identity(exchange, host);
         }

@@ -107,6 +107,8 @@ impl Half {
             }
             State::Following(following) => self.follow(exchange, host, following, size_bytes, last),
             State::Replacing(bytes) => self.put(exchange, host, size_bytes, &bytes),
+            // What need not ever end is broken off, now that the client has had time for the error.
+            State::Dropping if exchange.is_get && self.reading.framing.is_some() && !last => self.reset(exchange, host),
             State::Dropping => self.put(exchange, host, size_bytes, &[]),
         }
     }
@@ -114,7 +116,9 @@ impl Half {
     /// Trailers came: the body is whole.
     pub(super) fn trailers(&mut self, exchange: &mut Exchange, host: &dyn Host) -> Flow {
         match core::mem::take(&mut self.state) {
-            State::Idle | State::Unsaid | State::Replacing(_) | State::Dropping => Flow::Continue,
+            State::Idle | State::Replacing(_) | State::Dropping => Flow::Continue,
+            // Nothing came that could say it, or too little to hold anything.
+            State::Unsaid => pass(exchange, host, Passed::ContentType),
             State::Broken => Flow::Pause,
             State::Holding { buffered_bytes } => self.finish_held(exchange, host, buffered_bytes),
             State::Copying(copy) => self.judge(exchange, host, copy.bytes(), None),
@@ -311,7 +315,11 @@ impl Half {
         if following.window.holds() && !no_memory_needed {
             let judgement = rules.judge.unread(Issue { kind: issue, at: 0 }, self.reading.hint);
             if self.act(exchange, host, Found::Whole(&judgement), self.reading.acts) {
-                let end = self.refusal(exchange, host, Found::Whole(&judgement));
+                let mut end = self.refusal(exchange, host, Found::Whole(&judgement));
+                if self.reading.framing == Some(Framing::Sse) {
+                    // A part of a frame may have passed.
+                    end.splice(0..0, *b"\n\n");
+                }
                 return self.cut(exchange, host, &following, size_bytes, 0, &end);
             }
         } else {
@@ -338,9 +346,14 @@ impl Half {
         }
     }
 
-    /// The host did not take what was to go in the body's place. A reply behind headers that are out makes it break the response off.
+    /// The host did not take what was to go in the body's place.
     fn break_off(&mut self, exchange: &mut Exchange, host: &dyn Host) -> Flow {
         exchange.shared.metrics.host_error(host);
+        self.reset(exchange, host)
+    }
+
+    /// Breaks the response off: a reply behind headers that are out does it.
+    fn reset(&mut self, exchange: &mut Exchange, host: &dyn Host) -> Flow {
         self.state = State::Broken;
         exchange.replied = true;
         let details = format!("{}{{{}}}", reply::CODE, IssueKind::BodyMissing.rule());

@@ -322,7 +322,12 @@ impl<'b> Walk<'b> {
             Holds::Method => return self.method(),
             Holds::Stream | Holds::Index | Holds::Stopped => match self.reader.token()? {
                 Token::Scalar(value) if holds == Holds::Stream => self.stream = Some(value == "true" || self.stream == Some(true)),
-                Token::Scalar(value) if holds == Holds::Index => draft.own.index = value.parse().ok(),
+                Token::Scalar(value) if holds == Holds::Index => {
+                    draft.own.index = value.parse().ok();
+                    if self.streamed && draft.own.index.is_none() && value != "null" {
+                        self.reader.note(IssueKind::OddNumber);
+                    }
+                }
                 Token::Scalar(value) => draft.stopped |= value == "true",
                 Token::Text(why) if is_id(why) => draft.stopped |= holds == Holds::Stopped && why.raw_bytes() > 0,
                 first => self.other_from(first)?,

@@ -40,6 +40,20 @@ impl Framing {
     }
 }
 
+impl Framing {
+    /// The framing that a body's first bytes show, where no header says it. Of events any field tells, also one that no reader knows.
+    pub fn of_start(start: &[u8]) -> Option<Self> {
+        if aws::prelude(start, &[]).is_some_and(|prelude| aws::length(&prelude).is_some()) {
+            return Some(Framing::AwsEventStream);
+        }
+        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+        let line = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+        let field = line.split(|&byte| byte == b':').next().unwrap_or_default();
+        let named = field.len() < line.len() && field.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        (named || field == b"data").then_some(Framing::Sse)
+    }
+}
+
 /// One frame of a stream. Its place, like everything else about it, does not depend on how the bytes came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'f> {

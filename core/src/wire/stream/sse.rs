@@ -55,7 +55,8 @@ pub fn content(raw: &[u8], first: bool) -> Content<'_> {
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
         // Not of the standard, but clients read JSON that comes without a field.
-        let (field, value): (&[u8], &[u8]) = if matches!(line.first(), Some(b'{' | b'[')) { (b"data", line) } else { (field, value) };
+        let (field, value): (&[u8], &[u8]) =
+            if matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) { (b"data", line) } else { (field, value) };
         match (field, &mut content.data) {
             (b"event", _) => content.name = Some(value).filter(|name| !name.is_empty()),
             (b"data", None) => content.data = Some(Cow::Borrowed(value)),

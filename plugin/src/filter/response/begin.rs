@@ -8,7 +8,7 @@ use floodmark_core::wire::{Direction, Framing, IssueKind, begins_like_json};
 
 use super::{Half, Reading, State, pass, taken};
 use crate::budget::Copied;
-use crate::config::{Mode, OnBlock};
+use crate::config::{Hold, Mode, OnBlock};
 use crate::filter::following::{Following, Window};
 use crate::filter::{Exchange, Flow};
 use crate::headers::Fields;
@@ -51,7 +51,7 @@ impl Half {
         fields.any_word("content-type", &mut |kind| {
             framing = framing.or_else(|| Framing::of_content_type(kind));
             json |= is_json(kind);
-            kinds += 1;
+            kinds += usize::from(!kind.is_empty());
             false
         });
         // Clients of an AI path read JSON and events whatever they are called.
@@ -61,7 +61,7 @@ impl Half {
         }
         let issue = fields.foreign_charset().then_some(IssueKind::Charset);
         self.reading = Reading {
-            hint: Hint { direction: Direction::Response, ai_path: true, issue, ..exchange.hint },
+            hint: Hint { direction: Direction::Response, issue, ..exchange.hint },
             codings: fields.codings().unwrap_or_default(),
             framing,
             acts: exchange.is_enforced() && settings.action != OnBlock::Label,
@@ -72,16 +72,14 @@ impl Half {
             exchange.checked(host, host.set_response_header("content-length", None));
         }
         if fields.codings().is_none() {
-            // Where the path is not listed, nobody asked the upstream for anything else.
-            let hint = Hint { ai_path: exchange.hint.ai_path, ..self.reading.hint };
-            return self.unread_by_headers(exchange, host, IssueKind::ContentEncoding, hint);
+            return self.unread_by_headers(exchange, host, IssueKind::ContentEncoding, self.reading.hint);
         }
         // A stream is read as UTF-8, in one way.
         let issue = if kinds > 1 { Some(IssueKind::ContentType) } else { issue };
         if let Some(issue) = issue.filter(|issue| framing.is_some() || *issue == IssueKind::ContentType) {
             return self.unread_by_headers(exchange, host, issue, self.reading.hint);
         }
-        let is_held = framing.is_none() || !codings.is_identity();
+        let is_held = !unsaid && framing.is_none() || !codings.is_identity();
         if is_held && fields.length_bytes().is_some_and(|bytes| bytes > settings.max_response_bytes() as u64) {
             return self.unread_by_headers(exchange, host, IssueKind::Oversize, self.reading.hint);
         }
@@ -94,8 +92,12 @@ impl Half {
         let budget = &exchange.shared.budget;
         match self.reading.framing {
             Some(framing) if self.reading.codings.is_identity() => {
-                let (streamed, window) =
-                    (Streamed::new(framing, self.reading.hint), Window::new(framing, exchange.rules.settings.responses.hold));
+                let hold = match exchange.rules.settings.responses.hold {
+                    // It need not ever end.
+                    Hold::All if exchange.is_get => Hold::Calls,
+                    hold => hold,
+                };
+                let (streamed, window) = (Streamed::new(framing, self.reading.hint), Window::new(framing, hold));
                 State::Following(Box::new(Following { streamed, window, held_bytes: 0, carried: Vec::new(), share: budget.share() }))
             }
             // A compressed stream is judged when it is whole, though it was asked for as it is.
@@ -106,12 +108,15 @@ impl Half {
 
     /// The first bytes of a body whose headers do not say what it is.
     pub(super) fn told_by_start(&mut self, exchange: &mut Exchange, host: &dyn Host, size_bytes: usize, last: bool) -> Flow {
+        if self.reading.acts && size_bytes < START_BYTES && !last {
+            self.state = State::Unsaid;
+            return Flow::Pause;
+        }
         let start = taken(host, 0, size_bytes.min(START_BYTES)).unwrap_or_default();
-        let events = [&b"data:"[..], b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf"].iter().any(|field| start.starts_with(field));
-        if !events && begins_like_json(&start) == Some(false) {
+        self.reading.framing = Framing::of_start(&start);
+        if self.reading.framing.is_none() && begins_like_json(&start) == Some(false) {
             return pass(exchange, host, Passed::ContentType);
         }
-        self.reading.framing = events.then_some(Framing::Sse);
         self.state = self.start(exchange);
         self.body(exchange, host, size_bytes, last)
     }
