@@ -328,3 +328,25 @@ fn one_stream_holds_a_bounded_part_of_the_memory() {
         assert!(streamed.held_bytes() < 1_000_000, "round {round}: {}", streamed.held_bytes());
     }
 }
+
+/// Parts of one message stand apart, whole or streamed.
+#[test]
+fn parts_of_one_frame_stand_apart() {
+    let parts = json!([{"type": "text", "text": "Here is the page"}, {"type": "text", "text": ATTACK}]);
+    let result = json!({"jsonrpc": "2.0", "id": 7, "result": {"content": parts}});
+    assert_eq!(verdict(Format::Mcp, Framing::Sse, &[result]), Verdict::Block);
+    let gemini = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "Here is the page"}, {"text": ATTACK}]}}]});
+    assert_eq!(verdict(Format::Gemini, Framing::Sse, &[gemini]), Verdict::Block);
+}
+
+/// Python takes -1 for the last and true for 1.
+#[test]
+fn numbers_that_readers_differ_about_refuse() {
+    for index in [json!(-1), json!(true), json!(1.5), json!(4_294_967_296_u64)] {
+        let call = json!({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "function": {"arguments": "{"}}]}}]});
+        let bytes = sse(&[call]);
+        let outcome = streamed(&judge(RuleUse::Block), Format::OpenAiChat, Framing::Sse, &[&bytes]).outcome().clone();
+        assert_eq!(outcome.issues.kinds().collect::<Vec<_>>(), [IssueKind::OddNumber], "{index}");
+        assert_eq!(outcome.verdict, Verdict::Block, "{index}");
+    }
+}
