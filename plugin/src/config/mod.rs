@@ -158,7 +158,8 @@ pub struct Responses {
     pub read: bool,
     /// What of a stream is kept back until it is judged, in mode enforce. JSON bodies are always kept back there, unless `action` is `label`.
     pub hold: Hold,
-    /// Largest JSON body, and most of a stream that is kept back, in bytes, 1 to 16777216; without it `max_body_bytes`. In Envoy the route's
+    /// Largest JSON body, and most of a stream that is kept back, in bytes, 1 to 16777216; without it `max_body_bytes`. One message of a stream is read up to 4 MiB.
+    /// Answers with images in them are often larger than requests. In Envoy the route's
     /// `request_body_buffer_limit` holds for responses too; over it the gateway breaks the response off by itself.
     pub max_bytes: Option<u32>,
 }
@@ -168,12 +169,13 @@ pub struct Responses {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// Nothing: frames pass as they become whole, and on verdict `block` the stream ends with the provider's error in place of what has not passed yet.
+    /// Nothing: frames pass as they become whole, and on verdict `block` the stream ends with the provider's error in place of what has not passed yet. Text is
+    /// judged each 4 KB and at its end.
     #[default]
     None,
     /// Tool calls: the client gets each when it is whole and judged, and text in whole frames.
     Calls,
-    /// Everything: the client gets the stream when it is whole and judged.
+    /// Everything: the client gets the stream when it is whole and judged. The answer to a GET need not ever end; it is held as with `calls`.
     All,
 }
 

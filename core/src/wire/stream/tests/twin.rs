@@ -41,6 +41,9 @@ pub fn twin(stream: &[u8]) -> Vec<Event> {
             None => (&line[..], &b""[..]),
         };
         let value = if value.first() == Some(&b' ') { &value[1..] } else { value };
+        // What is JSON without a field is read like data.
+        let json = line.trim_ascii_start().first().is_some_and(|first| b"{[".contains(first));
+        let (field, value) = if json { (&b"data"[..], &line[..]) } else { (field, value) };
         if field == b"event" {
             name = value.to_vec();
         } else if field == b"data" {
