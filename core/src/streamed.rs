@@ -216,14 +216,16 @@ impl State {
         Some(self.outcome.format).filter(|format| *format != Format::Unknown)
     }
 
-    /// The place of the slot that an event belongs to; `None` when there are too many.
+    /// The place of the slot that an event belongs to; `None` when too many are open.
     fn slot(&mut self, event: &Event<'_>, start: u64) -> Option<usize> {
         let known = self.slots.iter().position(|slot| slot.number == event.slot && slot.channel == event.channel);
         if known.is_some() {
             return known;
         }
         if self.slots.len() == MAX_STREAM_SLOTS {
-            return None;
+            // The oldest of those that were said to be whole gives way.
+            let old = self.slots.iter().position(|slot| !slot.open)?;
+            self.slots.remove(old);
         }
         let slot = Slot {
             number: event.slot,

@@ -350,3 +350,27 @@ fn numbers_that_readers_differ_about_refuse() {
         assert_eq!(outcome.verdict, Verdict::Block, "{index}");
     }
 }
+
+/// A long run of a model has many blocks, one behind the other.
+#[test]
+fn blocks_that_ended_give_way_to_later_ones() {
+    let judge = judge(RuleUse::Block);
+    let block = |index: u32, text: &str| {
+        [
+            json!({"type": "content_block_start", "index": index, "content_block": {"type": "tool_use", "id": format!("t{index}"), "name": "f", "input": {}}}),
+            json!({"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]
+    };
+    let text = |index: u32| {
+        [
+            json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": "Now the next."}}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]
+    };
+    let mut messages: Vec<Value> = (0..300).flat_map(|at| text(2 * at).into_iter().chain(block(2 * at + 1, "{}"))).collect();
+    let calm = streamed(&judge, Format::AnthropicMessages, Framing::Sse, &[&sse(&messages)]).outcome().clone();
+    assert_eq!((calm.verdict, calm.tool_calls, calm.issues.as_slice().len()), (Verdict::Allow, 300, 0));
+    messages.extend(block(600, &json!({"note": ATTACK}).to_string()));
+    assert_eq!(streamed(&judge, Format::AnthropicMessages, Framing::Sse, &[&sse(&messages)]).outcome().verdict, Verdict::Block);
+}

@@ -207,6 +207,9 @@ const fn count() -> usize {
 
 const NOTHING: Known = Known { hash: 0, key: "", place: Place::Root, holds: Holds::Opaque, marks: [0; Format::KNOWN.len()], formats: 0 };
 
+/// Number of keys, each counted once a place.
+pub const KEYS: usize = merged().1;
+
 /// All keys, each once a place, sorted by hash; how many they are; behind them nothing.
 static TABLE: ([Known; count()], usize) = merged();
 

@@ -53,6 +53,10 @@ fn document<'b>(body: &'b Body<'_>, hint: Option<Format>, direction: Direction, 
     }
 }
 
+/// Words of 64 bits that have one for each key of the table.
+const SEEN_WORDS: usize = 8;
+const _: () = assert!(table::KEYS <= 64 * SEEN_WORDS);
+
 /// Each method reads one thing and returns `None` when the reader stopped inside it; what was read until then is kept.
 struct Walk<'b> {
     reader: Reader<'b>,
@@ -60,7 +64,7 @@ struct Walk<'b> {
     /// The format whose readers will see the body, once that is known.
     lens: Option<Format>,
     /// Bit `i` is set when key `i` of the table was seen.
-    seen: [u64; 8],
+    seen: [u64; SEEN_WORDS],
     /// The body is one message of a stream.
     streamed: bool,
     /// A block of Anthropic's was seen, which speaks for that format once.
@@ -93,7 +97,7 @@ impl<'b> Walk<'b> {
             reader: Reader::new(&body.text, body.skipped_bytes, body.issues.clone()),
             direction,
             lens,
-            seen: [0; 8],
+            seen: [0; SEEN_WORDS],
             streamed,
             has_blocks: false,
             events: Vec::new(),
@@ -214,7 +218,9 @@ impl<'b> Walk<'b> {
                     | Holds::Stopped
                     | Holds::Stream
             );
-            if !matters {
+            // What a user entered is a form's, whose fields have names of their own.
+            let form = lens == Format::Mcp && place == Place::Message && self.direction == Direction::Request;
+            if !matters || form {
                 return None;
             }
             self.reader.issues.push(IssueKind::KeyCase, at);
