@@ -56,7 +56,7 @@ struct State {
     blocked_at: Option<u64>,
     /// Texts and calls that later messages may go on with.
     slots: Vec<Slot>,
-    /// Hashes of what names the calls that were counted: some formats repeat a call when it is whole.
+    /// Hashes of the identifiers of the calls that were counted: some formats repeat a call when it is whole.
     counted: Vec<u64>,
 }
 
@@ -109,8 +109,7 @@ impl Streamed {
     pub fn end(&mut self, judge: &Judge<'_>) {
         let state = &mut self.state;
         self.frames.end(&mut |frame| state.frame(judge, frame));
-        let at = self.frames.whole_bytes();
-        self.state.close(judge, at, true, |_| true);
+        self.break_off(judge);
     }
 
     /// The stream broke off: what came whole is judged, a part of a frame is not.
@@ -341,22 +340,20 @@ impl State {
         self.take(&judged, start);
     }
 
-    /// Counts a call once: by its identifier, or by its number in the stream. Arguments alone are no call.
+    /// Counts a call, one with an identifier once. Arguments alone are no call.
     fn count_call(&mut self, event: &Event<'_>) {
-        if event.tool.is_none() && event.call_id.is_none() {
-            return;
-        }
-        let name = match &event.call_id {
-            Some(id) => fnv1a(id),
-            None => u64::from(event.slot.0) << 32 | u64::from(event.slot.1),
-        };
-        let known = self.counted.contains(&name) && event.call_id.is_some();
-        if !known {
-            self.outcome.tool_calls = self.outcome.tool_calls.saturating_add(1);
-            if self.counted.len() < MAX_STREAM_SLOTS {
-                self.counted.push(name);
+        let known = match &event.call_id {
+            Some(id) => {
+                let name = fnv1a(id);
+                let known = self.counted.contains(&name);
+                if !known && self.counted.len() < MAX_STREAM_SLOTS {
+                    self.counted.push(name);
+                }
+                known
             }
-        }
+            None => event.tool.is_none(),
+        };
+        self.outcome.tool_calls = self.outcome.tool_calls.saturating_add(u32::from(!known));
     }
 
     /// Adds a judgement of something that starts at `start`.

@@ -61,6 +61,7 @@ struct Exchange {
     is_ai: bool,
     /// The request's method is HEAD, whose responses have a length and no body.
     is_head: bool,
+    /// The request's method is GET, whose response may be a stream without end.
     is_get: bool,
     /// What the request asks for.
     asked: Asked,

@@ -188,14 +188,12 @@ impl<'b> Draft<'b> {
         let Belongs { message, channel, role, slot } = belongs;
         if channel != Channel::Assistant {
             self.fold_pieces();
-        }
-        let (whole, pieces) = (self.own.whole, core::mem::take(&mut self.pieces));
-        if channel != Channel::Assistant {
             // Only a model calls tools. Elsewhere such keys are a place to hide text, so they count as the message's own.
             for call in self.calls.drain(..) {
                 self.own.merge_as_record(call);
             }
         }
+        let (whole, pieces) = (self.own.whole, core::mem::take(&mut self.pieces));
         let only_results = self.own.is_empty() && !self.results.is_empty();
         let silent = self.own.is_empty() && channel == Channel::Assistant;
         let mut add = |text: Joined<'b>, channel| {

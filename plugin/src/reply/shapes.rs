@@ -292,34 +292,22 @@ static OLLAMA: Shape = Shape {
     list: "messages",
 };
 
-macro_rules! rpc_error {
-    ($data:expr) => {
-        concat!(r#"{"jsonrpc":"2.0","id":$i,"error":{"code":-31403,"message":$m,"data":"#, $data, "}}")
-    };
+/// JSON-RPC has one answer: an error, whole or as a message of a stream; its data is the format's own.
+macro_rules! rpc_shape {
+    ($data:expr) => {{
+        const ERROR: &str = concat!(r#"{"jsonrpc":"2.0","id":$i,"error":{"code":-31403,"message":$m,"data":"#, $data, "}}");
+        Shape {
+            error: ERROR,
+            kinds: ["", ""],
+            refusal: ERROR,
+            stream: &[(None, ERROR)],
+            end: &[(None, ERROR)],
+            framing: Framing::Sse,
+            list: "",
+        }
+    }};
 }
 
-static MCP: Shape = {
-    const ERROR: &str = rpc_error!(r#"{"code":"floodmark_blocked","rule":"$r","event":"$e"}"#);
-    Shape {
-        error: ERROR,
-        kinds: ["", ""],
-        refusal: ERROR,
-        stream: &[(None, ERROR)],
-        end: &[(None, ERROR)],
-        framing: Framing::Sse,
-        list: "",
-    }
-};
+static MCP: Shape = rpc_shape!(r#"{"code":"floodmark_blocked","rule":"$r","event":"$e"}"#);
 
-static A2A: Shape = {
-    const ERROR: &str = rpc_error!(concat!("[", error_info!(), "]"));
-    Shape {
-        error: ERROR,
-        kinds: ["", ""],
-        refusal: ERROR,
-        stream: &[(None, ERROR)],
-        end: &[(None, ERROR)],
-        framing: Framing::Sse,
-        list: "",
-    }
-};
+static A2A: Shape = rpc_shape!(concat!("[", error_info!(), "]"));

@@ -40,11 +40,7 @@ impl<'b> Walk<'b> {
         self.settle(&mut call);
         call.fold_pieces();
         if !call.own.is_blank() {
-            if self.tell_apart() {
-                draft.calls.push(call.own);
-            } else {
-                draft.own.merge_as_record(call.own);
-            }
+            self.keep(call.own, &mut draft.calls, &mut draft.own);
         }
         read
     }

@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
 use super::{Walk, walk_nest};
 use crate::limits::MAX_EVENTS;
@@ -228,11 +229,7 @@ impl<'b> Walk<'b> {
                 return read;
             }
         };
-        if self.tell_apart() {
-            list.push(own);
-        } else {
-            draft.own.merge_as_record(own);
-        }
+        self.keep(own, list, &mut draft.own);
         read
     }
 
@@ -251,14 +248,18 @@ impl<'b> Walk<'b> {
         calls.into_iter().for_each(|call| own.merge_as_record(call));
         // What lies in a result is part of it, under whatever key.
         results.into_iter().for_each(|inner| own.merge(inner));
-        if own.is_empty() {
-            return read;
-        }
-        if self.tell_apart() {
-            draft.results.push(own);
-        } else {
-            draft.own.merge_as_record(own);
+        if !own.is_empty() {
+            self.keep(own, &mut draft.results, &mut draft.own);
         }
         read
+    }
+
+    /// Keeps a result or a call by itself; beyond the cap it is the message's own.
+    pub(super) fn keep(&mut self, text: Joined<'b>, list: &mut Vec<Joined<'b>>, own: &mut Joined<'b>) {
+        if self.tell_apart() {
+            list.push(text);
+        } else {
+            own.merge_as_record(text);
+        }
     }
 }

@@ -275,12 +275,7 @@ impl<'b> Walk<'b> {
     /// An identifier, or an object that holds it.
     pub(super) fn known_id(&mut self, kind: IdKind) -> Option<()> {
         let first = self.reader.token()?;
-        let mut beside = Joined::default();
-        let read = self.id_from(first, Some(kind), &mut beside);
-        self.other(|_, into| {
-            into.merge(beside);
-            read
-        })
+        self.id_from(first, Some(kind), None)
     }
 
     /// An identifier that stands for text which is not here, or that text in a form which only the provider reads.
@@ -290,21 +285,13 @@ impl<'b> Walk<'b> {
             return Some(());
         }
         self.reader.note(IssueKind::UnseenText);
-        let mut beside = Joined::default();
-        let read = self.id_from(first, kind, &mut beside);
-        if place == Place::Message {
-            draft.own.merge(beside);
-            return read;
-        }
-        self.other(|_, into| {
-            into.merge(beside);
-            read
-        })
+        self.id_from(first, kind, (place == Place::Message).then_some(&mut draft.own))
     }
 
-    /// The identifier in a value whose first token was read: of an object the first value. What looks like none is `beside` it.
-    fn id_from(&mut self, first: Token<'b>, kind: Option<IdKind>, beside: &mut Joined<'b>) -> Option<()> {
-        let mut found = None;
+    /// The identifier in a value whose first token was read: of an object the first value. What looks like none is scanned, as a part of `own` or as
+    /// other text.
+    fn id_from(&mut self, first: Token<'b>, kind: Option<IdKind>, own: Option<&mut Joined<'b>>) -> Option<()> {
+        let (mut found, mut beside) = (None, Joined::default());
         let mut take = |text: Text<'b>, issues: &mut Issues| {
             if text.value_place().is_some() && found.is_none() {
                 found = Some(text.decode(&mut Issues::default()));
@@ -325,7 +312,16 @@ impl<'b> Walk<'b> {
         if let (Some(kind), Some(value)) = (kind, found) {
             self.id(kind, value);
         }
-        read
+        match own {
+            Some(own) => {
+                own.merge(beside);
+                read
+            }
+            None => self.other(|_, into| {
+                into.merge(beside);
+                read
+            }),
+        }
     }
 
     /// A name: of a tool where the object is its call or result; models read it, so it is a record too.
