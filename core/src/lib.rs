@@ -19,6 +19,7 @@ extern crate std;
 
 mod catalog;
 pub mod conversation;
+pub mod detector;
 mod hash;
 pub mod judge;
 pub mod limits;
@@ -34,9 +35,11 @@ pub mod scope;
 pub mod score;
 pub mod streamed;
 pub mod text;
+pub mod trajectory;
 pub mod verdict;
 pub mod wire;
 
+pub use detector::Detector;
 pub use judge::{Hint, Judge, Judgement};
 pub use policy::Policy;
 pub use reason::Reason;

@@ -5,10 +5,12 @@
 
 mod generated {
     pub mod categories;
+    pub mod detector;
     pub mod folds;
 }
 
 pub use generated::categories::CATEGORIES;
+pub use generated::detector::DETECTOR;
 
 #[cfg(test)]
 mod tests {
