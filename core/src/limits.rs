@@ -109,3 +109,9 @@ pub const MAX_MENTIONS: usize = 256;
 pub const MAX_COPIED_BYTES: usize = 24 * 1024 * 1024;
 /// So much of a stream may be kept back by a frame that is cut; if it is more, the whole frames before the cut pass.
 pub const MAX_CUT_BYTES: usize = 4096;
+/// A block of a text that the detector reads ends at the first word behind so many characters.
+pub const BLOCK_CHARS: usize = 64;
+/// A block ends in the middle of a word behind so many characters, for scripts and encodings without spaces.
+pub const BLOCK_MOST_CHARS: usize = 128;
+/// Blocks of a chunk: the detector scores every run of so many.
+pub const CHUNK_BLOCKS: usize = 6;

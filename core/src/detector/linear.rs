@@ -1,9 +1,14 @@
-//! The linear member: hashed character and word n-grams with integer weights, over overlapping chunks.
+//! The linear member: hashed n-grams with integer weights, over overlapping chunks of some blocks, the highest counting.
 
-/// A linear model over hashed n-grams.
+use super::grams::{Sink, features};
+use crate::limits::CHUNK_BLOCKS;
+
+/// A linear model over the features of [`super::grams`].
+///
+/// Margin of a chunk of n features: bias + unit * (sum of their weights) / sqrt(n), which has the same spread for short chunks as for long ones.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearModel<'t> {
-    /// One weight for each bucket, as the bits of an `i8`; a power of two of them.
+    /// One weight for each bucket, as the bits of an `i8`. A bucket is the highest bits of a feature's hash.
     pub weights: &'t [u8],
     /// What a weight of 1 stands for in the margin.
     pub unit: f64,
@@ -29,11 +34,82 @@ impl Platt {
     }
 }
 
+/// A chunk of a text and what it scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chunk {
+    /// Its number: that of its first block.
+    pub number: u32,
+    /// Its bytes in the text.
+    pub span: (usize, usize),
+    /// Its margin.
+    pub margin: f64,
+}
+
 impl LinearModel<'_> {
-    /// The chunk with the highest score: its number, its bytes, and the score, which is not finite when the model is broken. `None` of a text
-    /// without words.
-    pub fn score(&self, view: &str) -> Option<(u32, (usize, usize), f64)> {
-        let words = view.split_ascii_whitespace().count();
-        (words > 0).then(|| (0, (0, view.len()), self.platt.score(self.bias + self.unit * words as f64)))
+    /// The chunk with the highest margin, the first of equals; `None` of a text without words. Linear in the text.
+    pub fn highest(&self, view: &str) -> Option<Chunk> {
+        let mut chunks = Chunks {
+            model: self,
+            shift: 64_u32.saturating_sub(self.weights.len().checked_ilog2()?),
+            blocks: [Block::default(); CHUNK_BLOCKS],
+            sum: 0,
+            features: 0,
+            here: Block::default(),
+            ended: 0,
+            best: None,
+        };
+        features(view, &mut chunks);
+        chunks.best
+    }
+}
+
+/// What the features of one block add up to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    start: usize,
+    sum: i32,
+    features: u32,
+}
+
+struct Chunks<'m> {
+    model: &'m LinearModel<'m>,
+    /// What makes a bucket of a hash.
+    shift: u32,
+    /// The last blocks that ended, in a ring.
+    blocks: [Block; CHUNK_BLOCKS],
+    /// Sums over these.
+    sum: i32,
+    features: u32,
+    here: Block,
+    ended: usize,
+    best: Option<Chunk>,
+}
+
+impl Sink for Chunks<'_> {
+    #[inline]
+    fn feature(&mut self, hash: u64) {
+        let bucket = usize::try_from(hash >> self.shift).unwrap_or_default();
+        let weight = self.model.weights.get(bucket).copied().unwrap_or_default();
+        self.here.sum += i32::from(weight.cast_signed());
+        self.here.features += 1;
+    }
+
+    fn block(&mut self, end: usize) {
+        let number = self.ended;
+        self.ended += 1;
+        let Some(oldest) = self.blocks.get_mut(number % CHUNK_BLOCKS) else { return };
+        self.sum += self.here.sum - oldest.sum;
+        self.features += self.here.features - oldest.features;
+        *oldest = self.here;
+        self.here = Block { start: end, ..Block::default() };
+        // While the first chunk grows it is no chunk yet, unless the text ends: then it was the only one.
+        let first = self.ended.saturating_sub(CHUNK_BLOCKS);
+        let root = libm::sqrt(f64::from(self.features.max(1)));
+        let margin = self.model.bias + self.model.unit * f64::from(self.sum) / root;
+        let start = self.blocks.get(first % CHUNK_BLOCKS).map_or(0, |block| block.start);
+        let grows = self.ended <= CHUNK_BLOCKS;
+        if grows || self.best.is_none_or(|best| margin > best.margin) {
+            self.best = Some(Chunk { number: u32::try_from(first).unwrap_or(u32::MAX), span: (start, end), margin });
+        }
     }
 }

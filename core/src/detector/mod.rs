@@ -1,8 +1,9 @@
 //! The detector of record: frozen members that each score one event's text from 0 to 1, and their maximum (DESIGN.md 8; "Amplify, Don't Create").
 
+pub mod grams;
 mod linear;
 
-pub use linear::{LinearModel, Platt};
+pub use linear::{Chunk, LinearModel, Platt};
 
 /// Frozen members with the levels that were calibrated with them. Filled by `floodmark-tables`; tests use tiny ones.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +68,8 @@ impl Detector<'_> {
         let mut best = EventScore { score: 0.0, member: 0, chunk: 0, span: (0, 0), failed: false };
         for (number, member) in self.members.iter().enumerate() {
             let Model::Linear(model) = &member.model;
-            let Some((chunk, span, score)) = model.score(view) else { continue };
+            let Some(Chunk { number: chunk, span, margin }) = model.highest(view) else { continue };
+            let score = model.platt.score(margin);
             let (score, failed) = if score.is_finite() { (score.clamp(0.0, 1.0), false) } else { (1.0, true) };
             if score > best.score {
                 best = EventScore { score, member: number, chunk, span, failed };
