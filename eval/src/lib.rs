@@ -7,6 +7,7 @@
 //!
 //! Everything is judged by the same function as in a gateway; nothing here knows how a score is made.
 
+pub mod calibrate;
 pub mod data;
 pub mod patterns;
 pub mod requests;
