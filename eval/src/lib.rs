@@ -12,3 +12,4 @@ pub mod data;
 pub mod patterns;
 pub mod requests;
 pub mod stats;
+pub mod verify;
