@@ -10,6 +10,7 @@
 
 pub mod data;
 pub mod events;
+pub mod markdown;
 pub mod patterns;
 pub mod requests;
 pub mod stats;

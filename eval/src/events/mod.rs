@@ -42,6 +42,8 @@ pub struct Event {
     pub record: String,
     /// Number of the event in its record, from 0.
     pub position: u32,
+    /// It is all there is of its record.
+    pub single: bool,
     /// Number of the chat, in runs that went over several.
     pub session: Option<u32>,
     /// Where it comes in: [`Channel::User`], [`Channel::ToolResult`] or [`Channel::ToolCall`].
@@ -169,6 +171,7 @@ impl Maker<'_> {
             unit: unit_of(set, record, injected),
             record: record.id.clone(),
             position,
+            single: record.text.is_some(),
             session,
             channel,
             text,
