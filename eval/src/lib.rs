@@ -3,12 +3,15 @@
 //! ```text
 //! data (files, records, units) -> requests (the bodies that a gateway would see) -> floodmark_core::Judge
 //!      -> patterns (tallies, the report)          stats: intervals of shares
+//! records -> events (texts with their labels, parts of the data and units) -> what trains and measures the detector
 //! ```
 //!
-//! Everything is judged by the same function as in a gateway; nothing here knows how a score is made.
+//! Everything is judged by the same function as in a gateway.
 
 pub mod calibrate;
 pub mod data;
+pub mod events;
+pub mod markdown;
 pub mod patterns;
 pub mod requests;
 pub mod stats;
