@@ -14,7 +14,7 @@ mod figures;
 mod paths;
 mod receipt;
 mod report;
-mod statistics;
+pub mod statistics;
 #[cfg(test)]
 mod tests;
 

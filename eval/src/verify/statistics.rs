@@ -10,7 +10,7 @@ pub(super) fn settled(sum: f64) -> f64 {
 }
 
 /// The CUSUM after each event, from g_0 = `start`: the sum so far, less the lowest point that it could have been reset at.
-pub(super) fn path(scores: &[f64], drift: f64, start: f64) -> Vec<f64> {
+pub fn path(scores: &[f64], drift: f64, start: f64) -> Vec<f64> {
     let mut sums = vec![0.0];
     for score in scores {
         sums.push(sums[sums.len() - 1] + (score - drift));
@@ -24,17 +24,17 @@ pub(super) fn path(scores: &[f64], drift: f64, start: f64) -> Vec<f64> {
 }
 
 /// The highest CUSUM, from g_0 = `start`; 0 of no events.
-pub(super) fn persistence(scores: &[f64], drift: f64, start: f64) -> f64 {
+pub fn persistence(scores: &[f64], drift: f64, start: f64) -> f64 {
     path(scores, drift, start).into_iter().fold(0.0, f64::max)
 }
 
 /// The highest score; 0 of no events.
-pub(super) fn peak(scores: &[f64]) -> f64 {
+pub fn peak(scores: &[f64]) -> f64 {
     scores.iter().copied().reduce(f64::max).unwrap_or(0.0)
 }
 
 /// Share of events at or over the threshold; 0 of no events.
-pub(super) fn frac_over_tau(scores: &[f64], tau: f64) -> f64 {
+pub fn frac_over_tau(scores: &[f64], tau: f64) -> f64 {
     let over = scores.iter().filter(|&&score| score >= tau).count();
     if scores.is_empty() { 0.0 } else { over as f64 / scores.len() as f64 }
 }
