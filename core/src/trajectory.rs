@@ -9,9 +9,18 @@ pub struct Params {
     pub drift: f64,
 }
 
-/// A score that is no number.
+/// A score, threshold or drift that is no finite number, or a sum that left the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotFinite;
+
+/// Why rows are no trajectory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoTrajectory {
+    /// Something in them is no finite number.
+    NotFinite,
+    /// Two rows have this position, so that their order is not known.
+    SamePosition(u64),
+}
 
 /// The statistics of the events so far, in order of position. Its state does not grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,18 +33,37 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// Takes the next event's score and gives the CUSUM after it: g = max(0, g + score - drift).
+    /// The statistics of rows of position and score in any order; sorts them by position.
     ///
     /// # Errors
-    /// When the score is no finite number; nothing is taken then.
+    /// When a position is there twice or a number is not finite.
+    pub fn of_rows(rows: &mut [(u64, f64)], params: Params) -> Result<Self, NoTrajectory> {
+        rows.sort_unstable_by_key(|&(position, _)| position);
+        let mut trajectory = Self::default();
+        let mut before = None;
+        for &(position, score) in &*rows {
+            if before.replace(position) == Some(position) {
+                return Err(NoTrajectory::SamePosition(position));
+            }
+            trajectory.push(score, params).map_err(|NotFinite| NoTrajectory::NotFinite)?;
+        }
+        Ok(trajectory)
+    }
+
+    /// Takes the next event's score and gives the CUSUM after it: g = max(0, g + (score - drift)), from g = 0.
+    ///
+    /// # Errors
+    /// When the score, the threshold or the drift is no finite number; nothing is taken then.
     pub fn push(&mut self, score: f64, params: Params) -> Result<f64, NotFinite> {
-        if !score.is_finite() {
+        // The difference comes first: a score at the drift then adds exactly nothing. A score or a drift that is not finite makes the sum so.
+        let sum = self.cusum + (score - params.drift);
+        if !sum.is_finite() || !params.tau.is_finite() {
             return Err(NotFinite);
         }
+        self.peak = if self.events == 0 { score } else { self.peak.max(score) };
         self.events = self.events.saturating_add(1);
         self.over = self.over.saturating_add(u32::from(score >= params.tau));
-        self.peak = self.peak.max(score);
-        self.cusum = (self.cusum + score - params.drift).max(0.0);
+        self.cusum = sum.max(0.0);
         self.persistence = self.persistence.max(self.cusum);
         Ok(self.cusum)
     }

@@ -3,11 +3,19 @@
 //! ```text
 //! data (files, records, units) -> requests (the bodies that a gateway would see) -> floodmark_core::Judge
 //!      -> patterns (tallies, the report)          stats: intervals of shares
+//! records -> events (texts with their labels, parts of the data and units) -> what trains and measures the detector
+//!      -> receipts (a score for each event, CSV) -> verify (figures, recomputed without the detector)
+//! benign scores -> calibrate (drift and alarm level)
 //! ```
 //!
-//! Everything is judged by the same function as in a gateway; nothing here knows how a score is made.
+//! Everything is judged by the same function as in a gateway.
 
+pub mod calibrate;
 pub mod data;
+pub mod events;
+pub mod markdown;
 pub mod patterns;
+pub mod receipts;
 pub mod requests;
 pub mod stats;
+pub mod verify;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use floodmark_eval::patterns;
+use floodmark_eval::{patterns, receipts, verify};
 
 /// Measures Floodmark on data sets.
 #[derive(Parser)]
@@ -16,11 +16,15 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Patterns(patterns::Args),
+    Receipts(receipts::Args),
+    Verify(verify::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Patterns(args) => args.run(),
+        Command::Receipts(args) => args.run(),
+        Command::Verify(args) => args.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

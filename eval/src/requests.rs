@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Call, Channel, Message};
+use crate::data::{Channel, Message};
 
 /// The question that a single text is put behind. It says nothing that a pattern looks for.
 const QUESTION: &str = "Could you look at this and tell me in two sentences what it is about?";
@@ -44,17 +44,13 @@ impl Chat {
         // Results come in the order of their calls; what answers no call answers the last one.
         let (mut called, mut answered) = (0_usize, 0_usize);
         for (at, message) in messages.iter().enumerate() {
-            let text = match &message.error {
-                Some(error) if message.content.is_empty() => error,
-                _ => &message.content,
-            };
-            let mut value = json!({"role": message.role, "content": text});
+            let mut value = json!({"role": message.role, "content": message.shown()});
             if message.role == "tool" {
                 value["tool_call_id"] = Value::String(call_id(answered.min(called.saturating_sub(1))));
                 answered += 1;
             }
             if !message.tool_calls.is_empty() {
-                let calls = message.tool_calls.iter().zip(called..).map(|(one, number)| call(number, &one.name, &arguments(one)));
+                let calls = message.tool_calls.iter().zip(called..).map(|(one, number)| call(number, &one.name, &one.spelled()));
                 value["tool_calls"] = calls.collect();
                 called += message.tool_calls.len();
             }
@@ -90,12 +86,6 @@ fn call(number: usize, name: &str, arguments: &str) -> Value {
 
 fn call_id(number: usize) -> String {
     format!("call_{number}")
-}
-
-/// The arguments as the wire carries them: JSON in a string. Some sets hold that string already.
-fn arguments(call: &Call) -> String {
-    let spelled = call.arguments.get();
-    serde_json::from_str::<String>(spelled).unwrap_or_else(|_| spelled.to_owned())
 }
 
 fn body(messages: &[String]) -> Vec<u8> {

@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 
 pub use read::Records;
 pub use record::{Call, Channel, Label, Message, Record, Split};
-pub use unit::unit;
+pub use unit::{unit, unit_of};
 
 /// One file of records.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -41,6 +41,27 @@ pub struct Record {
     /// Kind of text, of texts from memories.
     #[serde(default)]
     pub kind: Option<String>,
+    /// Kind of text, of harmless single texts.
+    #[serde(default)]
+    pub benign_kind: Option<String>,
+    /// The text's language, where it was translated.
+    #[serde(default)]
+    pub lang: Option<String>,
+    /// The part that what is injected is in, where it has a part of its own.
+    #[serde(default)]
+    pub injection_split: Option<String>,
+    /// The part that the kind of attack is in.
+    #[serde(default)]
+    pub attack_split: Option<String>,
+    /// The part that the attack's template is in; `shared` where it is in all.
+    #[serde(default)]
+    pub template_split: Option<String>,
+    /// The part that the user's task is in.
+    #[serde(default)]
+    pub user_split: Option<String>,
+    /// The part that the document around the attack is in.
+    #[serde(default)]
+    pub context_split: Option<String>,
     /// Of conversations and agent runs.
     #[serde(default)]
     pub messages: Option<Vec<Message>>,
@@ -67,7 +88,7 @@ pub enum Label {
 }
 
 /// Part of the data, fixed for a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
     /// To choose patterns and weights on.
@@ -76,6 +97,27 @@ pub enum Split {
     Dev,
     /// To measure on.
     Test,
+}
+
+impl Split {
+    /// The part of this name; `None` of other names.
+    pub fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "train" => Split::Train,
+            "dev" => Split::Dev,
+            "test" => Split::Test,
+            _ => return None,
+        })
+    }
+
+    /// Its name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Split::Train => "train",
+            Split::Dev => "dev",
+            Split::Test => "test",
+        }
+    }
 }
 
 /// Where a single text comes in.
@@ -95,6 +137,9 @@ pub struct Message {
     pub role: String,
     /// Its text.
     pub content: String,
+    /// Of a tool's result: the tool.
+    #[serde(default)]
+    pub name: Option<String>,
     /// What the assistant calls.
     #[serde(default)]
     pub tool_calls: Vec<Call>,
@@ -106,6 +151,16 @@ pub struct Message {
     pub session: Option<u32>,
 }
 
+impl Message {
+    /// What the model was shown of it.
+    pub fn shown(&self) -> &str {
+        match &self.error {
+            Some(error) if self.content.is_empty() => error,
+            _ => &self.content,
+        }
+    }
+}
+
 /// A tool call.
 #[derive(Debug, Deserialize)]
 pub struct Call {
@@ -113,4 +168,12 @@ pub struct Call {
     pub name: String,
     /// Its arguments, as JSON: an object, or a string that already holds one.
     pub arguments: Box<RawValue>,
+}
+
+impl Call {
+    /// The arguments as the wire carries them: JSON in a string. Some sets hold that string already.
+    pub fn spelled(&self) -> String {
+        let spelled = self.arguments.get();
+        serde_json::from_str::<String>(spelled).unwrap_or_else(|_| spelled.to_owned())
+    }
 }

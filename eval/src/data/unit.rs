@@ -9,13 +9,18 @@ const UNIT_IS_TASK: [&str; 3] = ["asb_drift", "benign_agent_runs", "goal_drift_a
 ///
 /// Elsewhere each suite counts its tasks from 0, and attacked runs are counted by what is injected, since that is what is to be found.
 pub fn unit(set: &str, record: &Record) -> String {
+    unit_of(set, record, record.label != Label::Benign)
+}
+
+/// The unit of a text in the record that holds what is injected, or does not: then it is the task's.
+pub fn unit_of(set: &str, record: &Record, injected: bool) -> String {
     let task = record.task.as_deref().unwrap_or(&record.id);
     if let Some(unit) = &record.unit {
         return unit.clone();
     } else if UNIT_IS_TASK.contains(&set) {
         return task.to_owned();
     }
-    let injected = record.injection_task.as_deref().filter(|_| record.label != Label::Benign);
+    let injected = record.injection_task.as_deref().filter(|_| injected);
     let task = injected.unwrap_or(task);
     record.suite.as_ref().map_or_else(|| task.to_owned(), |suite| format!("{suite}/{task}"))
 }

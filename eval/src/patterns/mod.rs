@@ -4,8 +4,7 @@ mod measure;
 mod report;
 mod tally;
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use floodmark_core::Policy;
@@ -13,8 +12,9 @@ use floodmark_tables::CATEGORIES;
 use serde_json::{Value, json};
 
 use crate::data::{self, Split};
+use crate::markdown::{Origin, deliver};
 use measure::Measure;
-use report::{Head, Origin};
+use report::Head;
 use tally::Tallies;
 
 /// Judges every record of a data folder and prints what was hit: honest traffic, attacks, and the worst patterns.
@@ -83,10 +83,7 @@ impl Args {
             fingerprint: CATEGORIES.fingerprint,
         };
         let text = report::markdown(&head, &origins, &tallies);
-        match &self.out {
-            Some(path) => write(path, &text),
-            None => print(&text),
-        }
+        deliver(&text, self.out.as_deref())
     }
 
     /// The command that makes this report again.
@@ -122,19 +119,4 @@ fn with_profile(name: &str) -> Result<Policy, serde_json::Error> {
 fn profile(policy: &Policy) -> anyhow::Result<String> {
     let policy = serde_json::to_value(policy)?;
     policy.get("profile").and_then(Value::as_str).map(str::to_owned).context("a policy names its profile")
-}
-
-/// Prints; a reader that went away (`| head`) is no error.
-fn print(text: &str) -> anyhow::Result<()> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => Ok(outcome?),
-    }
-}
-
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    }
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

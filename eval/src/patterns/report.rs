@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::tally::{Tallies, Tally};
-use crate::data::DataFile;
+use crate::markdown::{Origin, cell, cell_text, data, table};
 use crate::stats::Share;
 
 /// Patterns listed by their false hits.
@@ -18,12 +18,6 @@ pub(super) struct Head<'a> {
     pub tau: f64,
     pub patterns: usize,
     pub fingerprint: &'static str,
-}
-
-/// A file, and how many of its records were judged.
-pub(super) struct Origin {
-    pub file: DataFile,
-    pub judged: u32,
 }
 
 /// The whole report.
@@ -129,41 +123,9 @@ fn false_hits(text: &mut String, tallies: &Tallies) {
     }
 }
 
-fn data(text: &mut String, origins: &[Origin]) {
-    text.push_str("\n## Data\n\n");
-    table(text, &["file", "records judged", "licence", "source"]);
-    for Origin { file, judged } in origins {
-        let _ = writeln!(text, "| {}/{} | {judged} | {} | {} |", file.set, file.name, file.licence, cell_text(&file.source));
-    }
-}
-
-fn table(text: &mut String, columns: &[&str]) {
-    let _ = writeln!(text, "| {} |", columns.join(" | "));
-    let _ = writeln!(text, "|{}", " --- |".repeat(columns.len()));
-}
-
 fn row(text: &mut String, names: &[String], tally: &Tally, shares: &[&Share]) {
     let mut cells: Vec<String> = names.iter().map(|name| cell_text(name)).collect();
     cells.extend(shares.iter().map(|share| cell(share)));
     cells.extend([tally.hit.units().to_string(), tally.hit.hit_units().to_string(), tally.blocked_by_patterns.hit_units().to_string()]);
     let _ = writeln!(text, "| {} |", cells.join(" | "));
-}
-
-/// A text that may hold what ends a cell.
-fn cell_text(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
-fn cell(share: &Share) -> String {
-    match (share.value(), share.interval()) {
-        (Some(value), Some((low, high))) => {
-            format!("{} ({}; {} to {})", share.hits(), percent(value), percent(low).trim_end_matches(" %"), percent(high))
-        }
-        _ => "-".to_owned(),
-    }
-}
-
-fn percent(share: f64) -> String {
-    let hundred = share * 100.0;
-    if hundred > 0.0 && hundred < 10.0 { format!("{hundred:.2} %") } else { format!("{hundred:.0} %") }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::none;
+use super::{files, none, text};
 use crate::sh;
 
 /// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test <- eval.
@@ -79,4 +79,21 @@ fn gateways_run_only_what_was_decided() {
         findings.extend(wrong.map(|dependency| format!("{package}: {}", dependency.spelled)));
     }
     none("dependencies that nobody decided on (a `?` marks optional ones); see ALLOWED in xtask/src/tidy/dependencies.rs", &findings);
+}
+
+/// `eval verify` recomputes what the gateway's code computed: with a line of that code in it, agreement would say nothing.
+#[test]
+fn what_verifies_shares_no_code() {
+    let verify: Vec<_> = files().into_iter().filter(|file| file.starts_with("eval/src/verify")).collect();
+    assert!(verify.len() > 5, "eval/src/verify is gone");
+    let mut findings = Vec::new();
+    for file in verify {
+        for (number, line) in text(&file).lines().enumerate() {
+            let comment = line.trim_start().starts_with("//");
+            if !comment && ["floodmark_", "crate::", "super::super", "include!", "#[path"].iter().any(|word| line.contains(word)) {
+                findings.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    none("code from elsewhere in eval/src/verify", &findings);
 }

@@ -1,0 +1,87 @@
+//! The statistics by their definitions, as plainly as they can be written: agreement with the gateway's incremental ones then means something.
+
+/// Sums are taken to this many steps in one. What differs by rounding alone is equal, or ties would be broken by noise; it is far below what a score can mean
+/// and far above what rounding does to a sum.
+const STEPS: f64 = 1e10;
+
+/// A sum or difference of scores without the noise of rounding.
+pub(super) fn settled(sum: f64) -> f64 {
+    (sum * STEPS).round() / STEPS
+}
+
+/// The CUSUM after each event, from g_0 = `start`: the sum so far, less the lowest point that it could have been reset at.
+pub fn path(scores: &[f64], drift: f64, start: f64) -> Vec<f64> {
+    let mut sums = vec![0.0];
+    for score in scores {
+        sums.push(sums[sums.len() - 1] + (score - drift));
+    }
+    // Before the first event the CUSUM is at `start`; a start below 0 is as if the sum had come down from that much higher.
+    let mut lows = vec![sums[0] - start];
+    for sum in &sums[1..] {
+        lows.push(sum.min(lows[lows.len() - 1]));
+    }
+    sums.iter().zip(&lows).skip(1).map(|(sum, low)| settled(sum - low)).collect()
+}
+
+/// The highest CUSUM, from g_0 = `start`; 0 of no events.
+pub fn persistence(scores: &[f64], drift: f64, start: f64) -> f64 {
+    path(scores, drift, start).into_iter().fold(0.0, f64::max)
+}
+
+/// The highest score; 0 of no events.
+pub fn peak(scores: &[f64]) -> f64 {
+    scores.iter().copied().reduce(f64::max).unwrap_or(0.0)
+}
+
+/// Share of events at or over the threshold; 0 of no events.
+pub fn frac_over_tau(scores: &[f64], tau: f64) -> f64 {
+    let over = scores.iter().filter(|&&score| score >= tau).count();
+    if scores.is_empty() { 0.0 } else { over as f64 / scores.len() as f64 }
+}
+
+/// The median, of an even number the mean of the middle two; `None` of no values.
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+}
+
+/// How often a positive lies above a negative: whole numbers, so exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Auc {
+    /// Twice the pairs in which the positive is higher, plus once those in which both are equal.
+    pub doubled: u64,
+    pub pairs: u64,
+    pub ties: u64,
+}
+
+impl Auc {
+    /// Compares every positive with every negative.
+    pub(super) fn of(positive: &[f64], negative: &[f64]) -> Self {
+        let mut auc = Self::default();
+        for one in positive {
+            for other in negative {
+                auc.pairs += 1;
+                if one > other {
+                    auc.doubled += 2;
+                } else if one == other {
+                    auc.doubled += 1;
+                    auc.ties += 1;
+                }
+            }
+        }
+        auc
+    }
+
+    /// The Mann-Whitney numerator, ties at one half.
+    pub(super) fn numerator(self) -> f64 {
+        self.doubled as f64 / 2.0
+    }
+
+    /// The share of pairs.
+    pub(super) fn value(self) -> f64 {
+        self.numerator() / self.pairs as f64
+    }
+}
