@@ -9,8 +9,10 @@
 //! Everything is judged by the same function as in a gateway.
 
 pub mod data;
+pub mod detector;
 pub mod events;
 pub mod markdown;
 pub mod patterns;
 pub mod requests;
 pub mod stats;
+pub mod stored;

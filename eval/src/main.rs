@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use floodmark_eval::patterns;
+use floodmark_eval::{detector, patterns};
 
 /// Measures Floodmark on data sets.
 #[derive(Parser)]
@@ -15,11 +15,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Patterns(patterns::Args),
+    Detector(detector::Args),
+    Patterns(Box<patterns::Args>),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Detector(args) => args.run(),
         Command::Patterns(args) => args.run(),
     };
     match outcome {
