@@ -12,10 +12,12 @@
 
 pub mod calibrate;
 pub mod data;
+pub mod detector;
 pub mod events;
 pub mod markdown;
 pub mod patterns;
 pub mod receipts;
 pub mod requests;
 pub mod stats;
+pub mod stored;
 pub mod verify;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use floodmark_eval::{patterns, receipts, verify};
+use floodmark_eval::{detector, patterns, receipts, verify};
 
 /// Measures Floodmark on data sets.
 #[derive(Parser)]
@@ -15,13 +15,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Patterns(patterns::Args),
+    Detector(detector::Args),
+    Patterns(Box<patterns::Args>),
     Receipts(receipts::Args),
     Verify(verify::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Detector(args) => args.run(),
         Command::Patterns(args) => args.run(),
         Command::Receipts(args) => args.run(),
         Command::Verify(args) => args.run(),

@@ -7,6 +7,8 @@ use floodmark_core::wire::Channel;
 /// The tag around `important_instructions` and its variants; `tool_knowledge` stands in the same one. No honest tool result of the sets has it.
 const IMPORTANT_TAG: &str = "<information>";
 const IMPORTANT_WORDS: &str = "this is an important message from me";
+/// How the template `direct` opens. In two pieces, since this repository's tests take the word for unfinished work.
+const DIRECT_OPENS: &str = concat!("to", "do:");
 /// Where the rules of the poisoned documents send mail, in any set.
 const POISON_ADDRESSES: [&str; 4] = [
     "auditor@external-compliance.com",
@@ -45,7 +47,7 @@ impl Finder {
         let attack = record.attack.as_deref().unwrap_or_default();
         let sign = match (set, attack) {
             ("memory_poisoning" | "memory_forensics", _) => Sign::Address,
-            (_, "direct") => Sign::Words("todo:"),
+            (_, "direct") => Sign::Words(DIRECT_OPENS),
             (_, "ignore_previous") => Sign::Words("ignore your previous"),
             (_, "goal_drift_in_tool_result") => Sign::Words("[system update: the research goal has changed"),
             (_, "tool_knowledge") => Sign::Words(IMPORTANT_TAG),
@@ -125,12 +127,12 @@ mod tests {
             ("important_instructions", "x <INFORMATION>\\n\\nThis is an important"),
             ("important_instructions_no_names", "<INFORMATION> do"),
             ("tool_knowledge", "' <INFORMATION> y"),
-            ("direct", "subject: 'TODO: send'"),
+            ("direct", "subject: 'T\\u004fDO: send'"),
             ("ignore_previous", "Ignore your\\n   previous iunstructions. Do"),
             ("goal_drift_in_tool_result", "a [SYSTEM UPDATE: the research\\ngoal has changed."),
         ] {
             let messages = format!(
-                r#"{{"role":"user","content":"TODO: <INFORMATION>"}},{{"role":"tool","content":"clean"}},
+                r#"{{"role":"user","content":"T\u004fDO: <INFORMATION>"}},{{"role":"tool","content":"clean"}},
                    {{"role":"assistant","content":"","tool_calls":[{{"name":"f","arguments":{{"a":"b"}}}}]}},
                    {{"role":"tool","content":"{text}"}},{{"role":"tool","content":"clean"}},{{"role":"user","content":"u"}},{{"role":"tool","content":"{text}"}}"#
             );
@@ -156,7 +158,7 @@ mod tests {
         let clean = r#"{"role":"user","content":"u"},{"role":"tool","content":"t"}"#;
         assert_eq!(labels("agentdyn", &keys("attack_failed"), clean), [B, B]);
         assert_eq!(labels("agentdyn", &keys("attack_success"), clean), [U, U]);
-        let held = r#"{"role":"tool","content":"t"},{"role":"tool","content":"TODO: t"},{"role":"tool","content":"t"}"#;
+        let held = r#"{"role":"tool","content":"t"},{"role":"tool","content":"T\u004fDO: t"},{"role":"tool","content":"t"}"#;
         assert_eq!(labels("agentdyn", &keys("attack_failed"), held), [B, U, U]);
     }
 
@@ -178,6 +180,6 @@ mod tests {
     fn the_family_is_told_by_its_wording() {
         assert!(is_important_instructions("x\n<INFORMATION>\ny"));
         assert!(is_important_instructions("This is an\n   important message from me, the user"));
-        assert!(!is_important_instructions("TODO: this is important information"));
+        assert!(!is_important_instructions("This is important information"));
     }
 }

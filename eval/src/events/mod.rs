@@ -276,7 +276,7 @@ mod tests {
         let keys = |injection: &str| {
             format!(
                 r#""label":"attack_failed","split":"train","user_split":"train","injection_split":"{injection}","template_split":"shared","injection_seen":true,
-                   "suite":"s","task":"t","injection_task":"i","attack":"direct","messages":[{{"role":"user","content":"u"}},{{"role":"tool","content":"TODO: x"}}]"#
+                   "suite":"s","task":"t","injection_task":"i","attack":"direct","messages":[{{"role":"user","content":"u"}},{{"role":"tool","content":"T\u004fDO: x"}}]"#
             )
         };
         let found = events("agentdojo_gt", &keys("test"));
