@@ -13,7 +13,7 @@ pub use crate::rules::RESAMPLING_RULE;
 use crate::rules::{self, Exempt, Exemption, RuleUse};
 use crate::scan::{Scanned, Scanner};
 use crate::scope::Scope;
-use crate::score::CategorySet;
+use crate::tables::Tables;
 use crate::verdict::Verdict;
 use crate::wire::{self, Body, Channel, Direction, Document, Effect, Format, IdKind, Issue, IssueKind, Issues, RawString, Rpc};
 
@@ -88,8 +88,8 @@ impl<'t> Judge<'t> {
     ///
     /// # Errors
     /// A value of the policy that is out of its range, with its key.
-    pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
-        let catalog = Catalog::new(policy, set)?;
+    pub fn new(policy: &Policy, tables: &Tables<'t>) -> Result<Self, PolicyError> {
+        let catalog = Catalog::new(policy, tables.categories)?;
         let weights = catalog.weights(policy)?;
         let uses = rules::resolve(&policy.rules, &catalog)?;
         let Policy { profile, conversation: ref params, oversize, unparsed, .. } = *policy;

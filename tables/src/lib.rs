@@ -12,6 +12,9 @@ mod generated {
 pub use generated::categories::CATEGORIES;
 pub use generated::detector::DETECTOR;
 
+/// All of them, as a judge takes them.
+pub static TABLES: floodmark_core::Tables<'static> = floodmark_core::Tables { categories: &CATEGORIES, detector: Some(&DETECTOR) };
+
 #[cfg(test)]
 mod tests {
     use super::CATEGORIES;
