@@ -19,6 +19,7 @@ extern crate std;
 
 mod catalog;
 pub mod conversation;
+pub mod detected;
 pub mod detector;
 mod hash;
 pub mod judge;
@@ -40,6 +41,7 @@ pub mod trajectory;
 pub mod verdict;
 pub mod wire;
 
+pub use detected::Detected;
 pub use detector::Detector;
 pub use judge::{Hint, Judge, Judgement};
 pub use policy::Policy;

@@ -59,7 +59,27 @@ pub struct EventScore {
     pub failed: bool,
 }
 
-impl Detector<'_> {
+/// Name of the rule that persistence at the alarm level is, after `detector.`.
+pub const PERSISTENCE: &str = "persistence";
+/// Name of the rule that a member without a number is.
+pub const FAILED: &str = "failed";
+
+impl<'t> Detector<'t> {
+    /// The names of its rules, after `detector.`: its members by their numbers, persistence, and failing.
+    pub fn rules(&self) -> impl Iterator<Item = &'t str> {
+        self.members.iter().map(|member| member.name).chain([PERSISTENCE, FAILED])
+    }
+
+    /// The number of persistence among [`Detector::rules`].
+    pub(crate) fn persistence_rule(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The number of failing among [`Detector::rules`].
+    pub(crate) fn failed_rule(&self) -> usize {
+        self.members.len() + 1
+    }
+
     /// Scores a text in folded form, or in ASCII with any case and white space. Linear in its length.
     ///
     /// Fails closed: a member whose score is no number makes the event's score 1.
