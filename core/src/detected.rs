@@ -135,3 +135,6 @@ impl<'t> Detecting<'t> {
         Params { tau: self.levels.tau_event, drift: self.levels.drift }
     }
 }
+
+#[cfg(test)]
+mod tests;
