@@ -3,10 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::detector::Detector;
 #[cfg(feature = "operator-patterns")]
 use crate::operator::{self, OperatorPatterns};
 use crate::policy::{Policy, PolicyError};
 use crate::score::CategorySet;
+use crate::tables::Tables;
 #[cfg(feature = "operator-patterns")]
 use crate::text::Folded;
 
@@ -28,23 +30,31 @@ pub(crate) struct Catalog<'t> {
     own_categories: Vec<String>,
     #[cfg(feature = "operator-patterns")]
     operator: OperatorPatterns,
+    /// The ids of the detector's rules, in the order of [`crate::Detector::rules`]; none without a detector.
+    pub detector_rules: Vec<String>,
+}
+
+fn detector_rules(tables: &Tables<'_>) -> Vec<String> {
+    let rules = tables.detector.into_iter().flat_map(Detector::rules);
+    rules.map(|name| String::from("detector.") + name).collect()
 }
 
 impl<'t> Catalog<'t> {
     /// # Errors
     /// A pattern of the policy that cannot be used, with its key.
     #[cfg(feature = "operator-patterns")]
-    pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
+    pub fn new(policy: &Policy, tables: &Tables<'t>) -> Result<Self, PolicyError> {
+        let set = tables.categories;
         let fold = |text: &str| String::from(Folded::new(text, &set.folds).as_str());
         let operator = OperatorPatterns::new(&policy.patterns, fold)?;
-        Ok(Catalog { set, own_categories: operator::new_categories(policy, set)?, operator })
+        Ok(Catalog { set, own_categories: operator::new_categories(policy, set)?, operator, detector_rules: detector_rules(tables) })
     }
 
     /// # Errors
     /// None: nobody has patterns of their own.
     #[cfg(not(feature = "operator-patterns"))]
-    pub fn new(_: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
-        Ok(Catalog { set, own_categories: Vec::new() })
+    pub fn new(_: &Policy, tables: &Tables<'t>) -> Result<Self, PolicyError> {
+        Ok(Catalog { set: tables.categories, own_categories: Vec::new(), detector_rules: detector_rules(tables) })
     }
 
     /// Each category's weight, by its number, after every number of the policy was checked.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::catalog::Catalog;
 use crate::conversation::{Formula, Params, Profile, Score, Turn, drop_too};
+use crate::detected::{Detected, Detecting, Step};
 use crate::limits::{MAX_DROPPED, MAX_EXEMPTIONS, MAX_REASONS};
 use crate::policy::{Policy, PolicyError, Unread};
 use crate::reason::Reason;
@@ -13,7 +14,7 @@ pub use crate::rules::RESAMPLING_RULE;
 use crate::rules::{self, Exempt, Exemption, RuleUse};
 use crate::scan::{Scanned, Scanner};
 use crate::scope::Scope;
-use crate::score::CategorySet;
+use crate::tables::Tables;
 use crate::verdict::Verdict;
 use crate::wire::{self, Body, Channel, Direction, Document, Effect, Format, IdKind, Issue, IssueKind, Issues, RawString, Rpc};
 
@@ -50,6 +51,8 @@ pub struct Judgement<'t> {
     pub score: Score,
     /// Message index of each scored turn, beside `score.turn_scores`.
     pub turn_messages: Vec<u32>,
+    /// What the detector found; `None` when it was not asked.
+    pub detected: Option<Detected<'t>>,
     /// At most [`MAX_REASONS`], those of scored turns first, in wire order.
     pub reasons: Vec<Reason<'t>>,
     /// Hits that count for nothing because an exemption covers them.
@@ -80,6 +83,8 @@ pub struct Judge<'t> {
     unparsed: Unread,
     /// By rule number; `None` where the policy says nothing.
     uses: Vec<Option<RuleUse>>,
+    /// `None` when there is no detector, or none of its rules is looked for.
+    detecting: Option<Detecting<'t>>,
     exemptions: Vec<Exemption>,
 }
 
@@ -88,13 +93,20 @@ impl<'t> Judge<'t> {
     ///
     /// # Errors
     /// A value of the policy that is out of its range, with its key.
-    pub fn new(policy: &Policy, set: &'t CategorySet<'t>) -> Result<Self, PolicyError> {
-        let catalog = Catalog::new(policy, set)?;
+    pub fn new(policy: &Policy, tables: &Tables<'t>) -> Result<Self, PolicyError> {
+        let catalog = Catalog::new(policy, tables)?;
         let weights = catalog.weights(policy)?;
-        let uses = rules::resolve(&policy.rules, &catalog)?;
+        let mut uses = rules::resolve(&policy.rules, &catalog)?;
+        let detector_uses = uses.get_mut(rules::detector_number(&catalog, 0)..).unwrap_or_default();
+        // The paper's system has no detector.
+        let unsaid = if policy.profile == Profile::Paper { RuleUse::Off } else { RuleUse::Score };
+        detector_uses.iter_mut().for_each(|rule_use| *rule_use = rule_use.or(Some(unsaid)));
+        let looked_for = detector_uses.iter().any(|rule_use| *rule_use != Some(RuleUse::Off));
+        let detector = tables.detector.filter(|_| looked_for);
+        let detecting = detector.map(|detector| Detecting::new(detector, &policy.detector));
         let Policy { profile, conversation: ref params, oversize, unparsed, .. } = *policy;
         let scope = policy.scope.clone();
-        Ok(Judge { catalog, weights, scope, profile, params: params.clone(), oversize, unparsed, uses, exemptions: Vec::new() })
+        Ok(Judge { catalog, weights, scope, profile, params: params.clone(), oversize, unparsed, uses, detecting, exemptions: Vec::new() })
     }
 
     /// Adds an exemption: hits of `rules` on `channels` count for nothing in requests whose hint names it by its number. Without rules every rule but
@@ -132,7 +144,8 @@ impl<'t> Judge<'t> {
         self.scope.apply(&mut document, hint.direction);
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
         let resampling = self.params.resampling.then_some(self.profile);
-        let mut scanned = Scanner { catalog: &self.catalog, weights: &self.weights, uses: &self.uses, exempt, resampling }.scan(&document);
+        let Judge { catalog, weights, uses, detecting, .. } = self;
+        let mut scanned = Scanner { catalog, weights, uses, exempt, resampling, detecting: *detecting }.scan(&document);
         if scanned.undecoded {
             document.issues.push(IssueKind::EncodedSpans, 0);
         }
@@ -157,21 +170,24 @@ impl<'t> Judge<'t> {
         let raised = &scanned.raised;
         let raises = [(Verdict::Block, &raised.block), (Verdict::Label, &raised.label), (Verdict::Flag, &raised.flag)];
         let of_rules = raises.into_iter().filter(|(_, reason)| reason.is_some()).map(|(verdict, reason)| (verdict, reason.clone()));
-        let by_resampling = resampled.as_ref().and_then(|reason| Some((verdict_of(reason.counts_as?)?, Some(reason.clone()))));
-        // The first of the strongest decides.
-        let all = odd.map(|(verdict, reason)| (verdict, Some(reason))).chain(of_rules).chain(by_score).chain(by_resampling);
+        let of_many = resampled.as_ref().into_iter().chain(scanned.alarms.first());
+        let of_many = of_many.filter_map(|reason| Some((verdict_of(reason.counts_as?)?, Some(reason.clone()))));
+        // The first of the strongest decides: what stands at one place before what needs several.
+        let all = odd.map(|(verdict, reason)| (verdict, Some(reason))).chain(of_rules).chain(by_score).chain(of_many);
         let (verdict, decisive) = all.fold((Verdict::Allow, None), |best, next| if next.0 > best.0 { next } else { best });
         let sticks = scanned.blocked_elsewhere || resampled.as_ref().is_some_and(|reason| reason.counts_as == Some(RuleUse::Block));
-        let drop_messages = if sticks { Vec::new() } else { self.to_drop(&scanned, score.reaches_tau, adds).unwrap_or_default() };
+        let blocks = verdict == Verdict::Block && !sticks;
+        let drop_messages = if blocks { self.to_drop(&mut scanned, adds).unwrap_or_default() } else { Vec::new() };
         let offending_strings = offending(&document, &scanned.hit_events, &drop_messages);
         let mut reasons: Vec<Reason<'_>> = resampled.into_iter().collect();
+        reasons.append(&mut scanned.alarms);
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
         let ids = document.ids.iter().map(|id| id.kind).collect();
         let Document { format, issues, rpc, stream, .. } = document;
         let exempt_hits = scanned.exempt_hits + self.exempt_issues(&issues, exempt);
-        let turn_messages = scanned.turn_messages;
+        let Scanned { turn_messages, detected, .. } = scanned;
         Judgement {
             verdict,
             decisive,
@@ -180,6 +196,7 @@ impl<'t> Judge<'t> {
             format,
             score,
             turn_messages,
+            detected,
             reasons,
             exempt_hits,
             issues,
@@ -211,17 +228,34 @@ impl<'t> Judge<'t> {
         Some(Reason { turn: Some(turn), channel: Some(Channel::User), ..Reason::of_rule(RESAMPLING_RULE, counts_as) })
     }
 
-    /// The fewest messages without which nothing would block. `None` when there are too many, or dropping does not help.
-    fn to_drop(&self, scanned: &Scanned<'_>, reaches_tau: bool, resampling: bool) -> Option<Vec<u32>> {
+    /// Few messages without which nothing would block, chosen one by one; their events that the trajectory alarmed for are noted as hit. `None` when there
+    /// are too many, or dropping does not help.
+    fn to_drop(&self, scanned: &mut Scanned<'_>, resampling: bool) -> Option<Vec<u32>> {
         let mut dropped = scanned.blocked_messages.clone();
-        if reaches_tau {
+        let alarms = scanned.alarms.first().is_some_and(|alarm| alarm.counts_as == Some(RuleUse::Block));
+        let detecting = self.detecting.filter(|_| alarms);
+        // One may bring up the other: without some messages those that are left weigh more.
+        loop {
+            let known = dropped.len();
+            let stays = |message: u32| dropped.binary_search(&message).is_err();
             let turns = scanned.turns.iter().copied().zip(scanned.turn_messages.iter().copied());
-            let (turns, messages): (Vec<Turn>, Vec<u32>) = turns.filter(|(_, message)| dropped.binary_search(message).is_err()).unzip();
+            let (turns, messages): (Vec<Turn>, Vec<u32>) = turns.filter(|(_, message)| stays(*message)).unzip();
+            let steps: Vec<Step> = scanned.steps.iter().copied().filter(|step| step.message.is_none_or(stays)).collect();
             for message in self.formula().without(&turns, &messages, resampling)? {
                 drop_too(&mut dropped, message);
             }
+            if let Some(heaviest) = detecting.and_then(|detecting| detecting.heaviest(&steps)) {
+                drop_too(&mut dropped, heaviest?);
+                let of_message = steps.iter().filter(|step| step.message == heaviest);
+                scanned.hit_events.extend(of_message.map(|step| step.event));
+            }
+            if dropped.len() > MAX_DROPPED {
+                return None;
+            }
+            if dropped.len() == known {
+                return Some(dropped);
+            }
         }
-        (dropped.len() <= MAX_DROPPED).then_some(dropped)
     }
 
     /// The judgement of a body that was not read, because of `issue`.
@@ -241,6 +275,7 @@ impl<'t> Judge<'t> {
             format: Format::Unknown,
             score: Score::default(),
             turn_messages: Vec::new(),
+            detected: None,
             reasons: Vec::new(),
             exempt_hits: self.exempt_issues(&issues, exempt),
             issues,
@@ -305,7 +340,12 @@ fn offending(document: &Document<'_>, hit_events: &[usize], dropped: &[u32]) -> 
     if document.issues.worst().is_some_and(|issue| issue.kind.effect() == Effect::Refuse) {
         return Vec::new();
     }
-    let events = hit_events.iter().filter_map(|&index| document.events.get(index));
+    // Each once, whatever it was hit by.
+    let mut hit: Vec<bool> = document.events.iter().map(|_| false).collect();
+    for &number in hit_events {
+        hit.get_mut(number).into_iter().for_each(|hit| *hit = true);
+    }
+    let events = document.events.iter().zip(hit).filter(|(_, hit)| *hit).map(|(event, _)| event);
     let offending = events.filter(|event| event.message.is_some_and(|message| dropped.binary_search(&message).is_ok()));
     offending.flat_map(|event| event.strings.iter().copied()).collect()
 }

@@ -19,6 +19,7 @@ extern crate std;
 
 mod catalog;
 pub mod conversation;
+pub mod detected;
 pub mod detector;
 mod hash;
 pub mod judge;
@@ -34,11 +35,13 @@ mod scan;
 pub mod scope;
 pub mod score;
 pub mod streamed;
+mod tables;
 pub mod text;
 pub mod trajectory;
 pub mod verdict;
 pub mod wire;
 
+pub use detected::Detected;
 pub use detector::Detector;
 pub use judge::{Hint, Judge, Judgement};
 pub use policy::Policy;
@@ -46,4 +49,5 @@ pub use reason::Reason;
 pub use report::Report;
 pub use rules::RuleUse;
 pub use streamed::Streamed;
+pub use tables::Tables;
 pub use verdict::{Action, Verdict};

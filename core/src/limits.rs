@@ -61,8 +61,10 @@ pub const RESAMPLING_SKIPPED: usize = 1;
 pub const RESAMPLING_MAX_PROBES: usize = 32;
 /// Fewest turns of a strictly rising run at the end that make escalation (arXiv 2602.11247).
 pub const ESCALATION_MIN_TURNS: usize = 3;
-/// Smallest tau that a policy may have.
+/// Smallest tau, and smallest level of the detector, that a policy may have.
 pub const MIN_TAU: f64 = 0.01;
+/// Largest alarm level of persistence that a policy may have: no body's scores sum up to more ([`MAX_EVENTS`]).
+pub const MAX_ALARM: f64 = 16_384.0;
 /// Largest `min_user_turns` and `min_turns` that a policy may have; more would switch judging off unsaid.
 pub const MAX_MIN_TURNS: u32 = 1000;
 /// Longest window of turns that a policy may have scored: every turn is looked at once for each length.

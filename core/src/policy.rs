@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::Params;
 pub use crate::conversation::Profile;
-use crate::limits::{MAX_DECAY_TURNS, MAX_MIN_TURNS, MAX_WINDOW_TURNS, MIN_TAU};
+use crate::limits::{MAX_ALARM, MAX_DECAY_TURNS, MAX_MIN_TURNS, MAX_WINDOW_TURNS, MIN_TAU};
 #[cfg(feature = "operator-patterns")]
 use crate::operator::OperatorPattern;
 use crate::rules::RuleUse;
@@ -27,6 +27,20 @@ pub enum Unread {
     Flag,
 }
 
+/// Levels of the detector. Each is calibrated with the detector that this version brings, and taken from it where it is left out: a newer detector may
+/// have others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct DetectorParams {
+    /// The score, 0.01 to 1, from which one event blocks where it is a turn, and flags elsewhere (`detector.linear`).
+    pub event_block: Option<f64>,
+    /// What is subtracted from each event's score in the running sum, 0 to 1.
+    pub drift: Option<f64>,
+    /// The running sum, 0.01 to 16384, from which the conversation or run blocks (`detector.persistence`).
+    pub alarm: Option<f64>,
+}
+
 /// What is judged, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -40,13 +54,16 @@ pub struct Policy {
     /// What a turn that hits a category adds to the turn's score, by the category's name, 0 to 1; categories that are not named keep
     /// their own weight, and 0 switches a category off.
     pub weights: BTreeMap<String, f64>,
+    /// Levels of the detector.
+    pub detector: DetectorParams,
     /// Patterns of your own; at most 64. A hit counts as one of a built-in pattern does: its category's weight, in every message.
     #[cfg(feature = "operator-patterns")]
     pub patterns: Vec<OperatorPattern>,
-    /// What a hit of a rule means, by the rule's id (`category.pattern`, `operator.name`, `wire.duplicate_key`, `conversation.resampling`) or
-    /// its group (`role_confusion` or `role_confusion.*`, `operator.*`, `wire.*`); the id wins over the group. `off`: nothing. `flag` or `label`: the verdict is at least that,
+    /// What a hit of a rule means, by the rule's id (`category.pattern`, `operator.name`, `wire.duplicate_key`, `conversation.resampling`, `detector.linear`,
+    /// `detector.persistence`, `detector.failed`) or
+    /// its group (`role_confusion` or `role_confusion.*`, `operator.*`, `wire.*`, `detector.*`); the id wins over the group. `off`: nothing. `flag` or `label`: the verdict is at least that,
     /// and the score does not count it. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
-    /// turns it flags. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
+    /// turns it flags; rules of the detector block in turns and flag outside them. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
     pub rules: BTreeMap<String, RuleUse>,
     /// What of a body is judged.
     pub scope: Scope,
@@ -91,6 +108,14 @@ impl Policy {
         }
         // At 0 every conversation would be blocked.
         fraction(|| "conversation.tau".to_string(), tau, MIN_TAU, "0.01")?;
+        let DetectorParams { event_block, drift, alarm } = self.detector;
+        fraction(|| "detector.drift".to_string(), drift.unwrap_or_default(), 0.0, "0")?;
+        for (name, level, most, words) in [("event_block", event_block, 1.0, "1"), ("alarm", alarm, MAX_ALARM, "16384")] {
+            if level.is_some_and(|level| !(MIN_TAU..=most).contains(&level)) {
+                let problem = format!("is out of range; give a number from 0.01 to {words}");
+                return Err(PolicyError { key: format!("detector.{name}"), problem });
+            }
+        }
         let Params { min_user_turns, min_turns, window_max_turns, window_min_turns, fresh_turns, gone_turns, .. } = self.conversation;
         for (name, turns, least, most) in [
             ("min_user_turns", min_user_turns, 0, MAX_MIN_TURNS),

@@ -17,8 +17,10 @@ pub struct Reason<'t> {
     pub turn: Option<u32>,
     /// Byte range in the event's text.
     pub span: Option<(usize, usize)>,
-    /// The view that the pattern was found in.
+    /// The view that the pattern was found in, or that scored highest.
     pub view: Option<View>,
+    /// Of the detector's rules: which of the text's overlapping chunks scored highest, counted from 0.
+    pub chunk: Option<u32>,
     /// What it means here; `None` when it is exempt.
     pub counts_as: Option<RuleUse>,
 }
@@ -26,6 +28,6 @@ pub struct Reason<'t> {
 impl<'t> Reason<'t> {
     /// A rule with no place in a text.
     pub fn of_rule(rule: &'t str, counts_as: Option<RuleUse>) -> Self {
-        Reason { rule, category: None, channel: None, turn: None, span: None, view: None, counts_as }
+        Reason { rule, category: None, channel: None, turn: None, span: None, view: None, chunk: None, counts_as }
     }
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use crate::detected::Detected;
 use crate::judge::Judgement;
 use crate::reason::Reason;
 use crate::rules::RuleUse;
@@ -25,6 +26,8 @@ pub struct Report<'a> {
     pub turn_scores: &'a [f64],
     /// Message index of each of them.
     pub turn_messages: &'a [u32],
+    /// What the detector found; null where none of its rules is looked for.
+    pub detector: Option<DetectorReport<'a>>,
     /// Hits that count for nothing because an exemption covers them.
     pub exempt_hits: u32,
     /// Everything that was found.
@@ -54,6 +57,31 @@ pub struct Report<'a> {
     pub resampling: bool,
 }
 
+/// What the detector found, ready for JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct DetectorReport<'a> {
+    /// Version of the detector.
+    pub version: &'a str,
+    /// Score of each text that was looked at, in wire order, 0 to 1.
+    pub scores: &'a [f64],
+    /// Message index of each of them; null outside the messages.
+    pub messages: &'a [Option<u32>],
+    /// Number of events in the trajectory: user messages, tool results and the arguments of tool calls, where nothing of them is trusted or exempt.
+    pub events: u32,
+    /// The highest of their scores.
+    pub peak: f64,
+    /// The message that has it, the first of equals.
+    pub peak_message: Option<u32>,
+    /// The highest value of the running sum over them.
+    pub persistence: f64,
+    /// Share of them at or above the threshold of suspicion, which blocks nothing.
+    pub frac_over_tau: f64,
+    /// The message at which the running sum first reached the alarm level; null where it did not, or nobody looks for it.
+    pub alarm_message: Option<u32>,
+    /// Texts that count as the worst because a part of the detector gave no number.
+    pub failed: u32,
+}
+
 /// A reason, ready for JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReasonReport<'a> {
@@ -69,6 +97,8 @@ pub struct ReasonReport<'a> {
     pub span: Option<(usize, usize)>,
     /// The view that the pattern was found in; null where no text was searched.
     pub view: Option<&'static str>,
+    /// Of the detector's rules: which of the text's overlapping chunks scored highest, counted from 0.
+    pub chunk: Option<u32>,
     /// What it means for the verdict: `flag`, `label`, `score`, `block`, or `exempt`.
     pub counts_as: &'static str,
 }
@@ -93,6 +123,7 @@ impl<'a> From<&'a Judgement<'_>> for Report<'a> {
             score: score.score,
             turn_scores: &score.turn_scores,
             turn_messages: &judgement.turn_messages,
+            detector: judgement.detected.as_ref().map(DetectorReport::from),
             exempt_hits: judgement.exempt_hits,
             reasons: judgement.reasons.iter().map(ReasonReport::from).collect(),
             issues: judgement.issues.as_slice().iter().map(|issue| IssueReport { issue: issue.kind.name(), at: issue.at }).collect(),
@@ -110,6 +141,24 @@ impl<'a> From<&'a Judgement<'_>> for Report<'a> {
     }
 }
 
+impl<'a> From<&'a Detected<'_>> for DetectorReport<'a> {
+    fn from(detected: &'a Detected<'_>) -> Self {
+        let trajectory = &detected.trajectory;
+        DetectorReport {
+            version: detected.version,
+            scores: &detected.scores,
+            messages: &detected.messages,
+            events: trajectory.events(),
+            peak: trajectory.peak(),
+            peak_message: detected.peak_message,
+            persistence: trajectory.persistence(),
+            frac_over_tau: trajectory.frac_over_tau(),
+            alarm_message: detected.alarm_message,
+            failed: detected.failed,
+        }
+    }
+}
+
 impl<'a> From<&'a Reason<'_>> for ReasonReport<'a> {
     fn from(reason: &'a Reason<'_>) -> Self {
         ReasonReport {
@@ -119,6 +168,7 @@ impl<'a> From<&'a Reason<'_>> for ReasonReport<'a> {
             turn: reason.turn,
             span: reason.span,
             view: reason.view.map(|view| view.name()),
+            chunk: reason.chunk,
             counts_as: reason.counts_as.map_or("exempt", RuleUse::name),
         }
     }

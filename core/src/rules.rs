@@ -45,7 +45,7 @@ impl RuleUse {
     }
 }
 
-/// Number of a rule: patterns as the catalog numbers them, then the kinds of issues, then resampling.
+/// Number of a rule: patterns as the catalog numbers them, then the kinds of issues, then resampling, then the detector's.
 pub(crate) type RuleNumber = usize;
 
 /// The number of a kind of issue among the rules of `catalog`.
@@ -56,6 +56,11 @@ pub(crate) fn issue_number(catalog: &Catalog<'_>, kind: IssueKind) -> RuleNumber
 /// The number of the resampling check among the rules of `catalog`.
 pub(crate) fn resampling_number(catalog: &Catalog<'_>) -> RuleNumber {
     catalog.patterns() + IssueKind::ALL.len()
+}
+
+/// The number of the detector's rule `rule` ([`crate::Detector::rules`]) among the rules of `catalog`.
+pub(crate) fn detector_number(catalog: &Catalog<'_>, rule: usize) -> RuleNumber {
+    resampling_number(catalog) + 1 + rule
 }
 
 /// The numbers of all issues.
@@ -69,6 +74,7 @@ fn ids<'c>(catalog: &'c Catalog<'_>) -> Vec<&'c str> {
     let mut ids: Vec<&str> = catalog.ids().collect();
     ids.extend(IssueKind::ALL.iter().map(|kind| kind.rule()));
     ids.push(RESAMPLING_RULE);
+    ids.extend(catalog.detector_rules.iter().map(String::as_str));
     ids
 }
 
@@ -86,7 +92,7 @@ fn unknown(name: &str, catalog: &Catalog<'_>) -> String {
     near.retain(|id| means(group, id));
     if near.is_empty() {
         near.extend(catalog.groups());
-        near.extend(["wire", RESAMPLING_RULE]);
+        near.extend(["wire", "detector", RESAMPLING_RULE]);
     }
     format!("unknown rule; did you mean one of {}?", near.join(", "))
 }

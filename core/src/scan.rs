@@ -1,13 +1,14 @@
-//! The scan of a document: which patterns its events hold, in which view, and what that makes of each turn.
+//! The scan of a document: which patterns its events hold, in which view, what the detector says of them, and what that makes of each turn.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::catalog::Catalog;
 use crate::conversation::{Profile, Resampling, Turn, drop_too};
+use crate::detected::{Detected, Detecting, Scored, Step};
 use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
 use crate::reason::Reason;
-use crate::rules::{Exempt, RuleUse};
+use crate::rules::{self, Exempt, RuleUse};
 use crate::text::{Decoded, Folded, View, decode};
 use crate::wire::{Channel, Document, Event};
 
@@ -36,6 +37,37 @@ pub(crate) struct Scanned<'t> {
     /// A hit that blocks alone stands outside the messages.
     pub blocked_elsewhere: bool,
     pub exempt_hits: u32,
+    /// Bits of the detector's rules that events met where they are not exempt.
+    pub rules_met: u32,
+    /// What the detector found; `None` when it was not asked.
+    pub detected: Option<Detected<'t>>,
+    /// The events of the trajectory that count, in wire order.
+    pub steps: Vec<Step>,
+    /// Each alarm of the trajectory, at most [`MAX_REASONS`].
+    pub alarms: Vec<Reason<'t>>,
+}
+
+/// The texts of a document's events in all the forms that are looked at.
+pub(crate) struct Texts<'d, 'b> {
+    pub document: &'d Document<'b>,
+    /// With the number of the event that each stands in, ascending.
+    pub decoded: &'d [(usize, Decoded)],
+    /// One of each event, then one of each decoded text.
+    pub views: &'d [Folded<'d>],
+}
+
+impl Texts<'_, '_> {
+    /// The event, the view to name and the bytes of the event's text that bytes of the view of this number come from.
+    pub fn place(&self, number: usize, view: View, (start, end): (usize, usize)) -> Option<(usize, View, (usize, usize))> {
+        let folded = self.views.get(number)?;
+        let Some(decoded) = number.checked_sub(self.document.events.len()) else {
+            let original = &self.document.events.get(number)?.text;
+            return Some((number, view, folded.span(original, start, end)));
+        };
+        let (event, decoded) = self.decoded.get(decoded)?;
+        let original = &self.document.events.get(*event)?.text;
+        Some((*event, View::Decoded, decoded.span(original, folded.span(decoded.as_str(), start, end))))
+    }
 }
 
 /// The first hit that raises the verdict by itself, for each verdict that it can raise to.
@@ -75,6 +107,8 @@ pub(crate) struct Scanner<'s> {
     pub exempt: Exempt<'s>,
     /// Whose resampling check is made, if any.
     pub resampling: Option<Profile>,
+    /// What scores the events, where any of its rules is looked for.
+    pub detecting: Option<Detecting<'s>>,
 }
 
 impl<'t> Scanned<'t> {
@@ -115,11 +149,16 @@ impl<'s> Scanner<'s> {
         let view = |text| if own { Folded::new(text, folds) } else { Folded::of(text, folds) };
         let mut views: Vec<Folded<'_>> = document.events.iter().map(|event| view(&event.text)).collect();
         views.extend(decoded.iter().map(|(_, decoded)| view(decoded.as_str())));
-        let (hits, whole) = self.hits(document, &decoded, &views);
+        let texts = Texts { document, decoded: &decoded, views: &views };
+        let (hits, whole) = self.hits(&texts);
         scanned.own_unread = !whole;
+        let scores = self.detecting.map(|detecting| detecting.scores(&texts)).unwrap_or_default();
         let mut resampling = self.resampling.filter(|_| may_resample(document)).map(Resampling::new);
         for (number, (event, hits)) in document.events.iter().zip(&hits).enumerate() {
             self.event(number, event, hits, &mut scanned);
+            if let Some((detecting, scored)) = self.detecting.zip(scores.get(number)) {
+                self.detect(detecting, number, event, scored, &mut scanned);
+            }
             if let (true, Channel::User, Some(resampling)) = (event.is_turn(), event.channel, &mut resampling) {
                 // Records are not the message's words: random metadata must not make repeated messages look different.
                 match (event.parts(), views.get(number)) {
@@ -132,29 +171,23 @@ impl<'s> Scanner<'s> {
                 }
             }
         }
+        if let Some(detecting) = self.detecting {
+            self.accumulate(detecting, document, &scores, &mut scanned);
+        }
         scanned
     }
 
     /// What each event holds in any view, each pattern once a view, first what stands there undisguised; and whether that is all.
-    fn hits(&self, document: &Document<'_>, decoded: &[(usize, Decoded)], views: &[Folded<'_>]) -> (Vec<Vec<EventHit>>, bool) {
-        let mut hits: Vec<Vec<EventHit>> = document.events.iter().map(|_| Vec::new()).collect();
+    fn hits(&self, texts: &Texts<'_, '_>) -> (Vec<Vec<EventHit>>, bool) {
+        let mut hits: Vec<Vec<EventHit>> = texts.document.events.iter().map(|_| Vec::new()).collect();
         let wanted = |pattern| self.rule_use(pattern) != RuleUse::Off;
         let mut take = |number: usize, pattern, view, start, end| {
-            let Some(folded) = views.get(number) else { return };
-            let (event, view, span) = match number.checked_sub(document.events.len()).and_then(|at| decoded.get(at)) {
-                None => (number, view, None),
-                Some((event, decoded)) => (*event, View::Decoded, Some(decoded)),
-            };
-            let (Some(original), Some(hits)) = (document.events.get(event).map(|event| &event.text), hits.get_mut(event)) else { return };
-            let span = match span {
-                None => folded.span(original, start, end),
-                Some(decoded) => decoded.span(original, folded.span(decoded.as_str(), start, end)),
-            };
-            hits.push(EventHit { pattern, view, span });
+            let Some((event, view, span)) = texts.place(number, view, (start, end)) else { return };
+            hits.get_mut(event).into_iter().for_each(|hits| hits.push(EventHit { pattern, view, span }));
         };
-        self.catalog.set.scan(views, wanted, |number, hit| take(number, hit.pattern, hit.view, hit.start, hit.end));
-        let texts = views.iter().map(Folded::as_str);
-        let whole = self.catalog.scan_own(texts, |number, pattern, start, end| {
+        self.catalog.set.scan(texts.views, wanted, |number, hit| take(number, hit.pattern, hit.view, hit.start, hit.end));
+        let folded = texts.views.iter().map(Folded::as_str);
+        let whole = self.catalog.scan_own(folded, |number, pattern, start, end| {
             if wanted(pattern) {
                 take(number, pattern, View::Folded, start, end);
             }
@@ -189,6 +222,69 @@ impl<'s> Scanner<'s> {
         }
     }
 
+    /// Takes what the detector says of one event.
+    fn detect(&self, detecting: Detecting<'s>, number: usize, event: &Event<'_>, scored: &Scored, scanned: &mut Scanned<'s>) {
+        let channel = Some(event.channel);
+        let rule = rules::detector_number(self.catalog, scored.rule);
+        let rule_use = self.uses.get(rule).copied().flatten().unwrap_or(RuleUse::Off);
+        let exempt = self.exempt.covers(rule, channel);
+        if rule_use == RuleUse::Off {
+            return;
+        }
+        if detecting.is_over(scored.score) {
+            let counts_as = match rule_use {
+                _ if exempt => None,
+                RuleUse::Score if event.is_turn() => Some(RuleUse::Block),
+                RuleUse::Score => Some(RuleUse::Flag),
+                other => Some(other),
+            };
+            if counts_as == Some(RuleUse::Block) && event.is_turn() && scanned.hit_events.last() != Some(&number) {
+                scanned.hit_events.push(number);
+            }
+            if counts_as.is_some() {
+                scanned.rules_met |= rule_bit(scored.rule);
+            }
+            let (id, view, span) = (self.catalog.detector_rules.get(scored.rule), Some(scored.view), Some(scored.span));
+            scanned.take(event, counts_as, || {
+                let turn = event.message;
+                Some(Reason { channel, turn, span, view, chunk: Some(scored.chunk), ..Reason::of_rule(id?, counts_as) })
+            });
+        }
+        let persistence = rules::detector_number(self.catalog, detecting.detector.persistence_rule());
+        if event.is_step() && !exempt && !self.exempt.covers(persistence, channel) {
+            scanned.steps.push(Step { event: number, message: event.message, score: scored.score });
+        }
+    }
+
+    /// Takes the trajectory of the events that count, and its alarms. After an alarm the sum begins anew.
+    fn accumulate(&self, detecting: Detecting<'s>, document: &Document<'_>, scores: &[Scored], scanned: &mut Scanned<'s>) {
+        let (trajectory, peak_message) = detecting.trajectory(&scanned.steps);
+        let rule = detecting.detector.persistence_rule();
+        let rule_use = self.uses.get(rules::detector_number(self.catalog, rule)).copied().flatten().unwrap_or(RuleUse::Off);
+        let counts_as = if rule_use == RuleUse::Score { RuleUse::Block } else { rule_use };
+        let mut from = 0;
+        while let Some((_, at)) = detecting.alarm(&scanned.steps, from).filter(|_| rule_use != RuleUse::Off) {
+            from = at + 1;
+            let event = scanned.steps.get(at).and_then(|step| document.events.get(step.event));
+            let Some((event, id)) = event.zip(self.catalog.detector_rules.get(rule)) else { break };
+            if scanned.alarms.len() < MAX_REASONS {
+                let (channel, turn) = (Some(event.channel), event.message);
+                scanned.alarms.push(Reason { channel, turn, ..Reason::of_rule(id, Some(counts_as)) });
+            }
+        }
+        let failed = detecting.detector.failed_rule();
+        scanned.detected = Some(Detected {
+            version: detecting.detector.version,
+            scores: scores.iter().map(|scored| scored.score).collect(),
+            messages: document.events.iter().map(|event| event.message).collect(),
+            trajectory,
+            peak_message,
+            alarm_message: scanned.alarms.first().and_then(|alarm| alarm.turn),
+            failed: scores.iter().map(|scored| u32::from(scored.rule == failed)).sum(),
+            rules_met: if scanned.alarms.is_empty() { scanned.rules_met } else { scanned.rules_met | rule_bit(rule) },
+        });
+    }
+
     /// What a hit means in a turn.
     fn rule_use(&self, pattern: u16) -> RuleUse {
         match self.uses.get(usize::from(pattern)).copied().flatten() {
@@ -220,9 +316,15 @@ impl<'s> Scanner<'s> {
             turn: event.message,
             span: Some(hit.span),
             view: Some(hit.view),
+            chunk: None,
             counts_as: None,
         })
     }
+}
+
+/// The bit of a detector's rule among those that were met.
+fn rule_bit(rule: usize) -> u32 {
+    u32::try_from(rule).ok().and_then(|rule| 1u32.checked_shl(rule)).unwrap_or(0)
 }
 
 /// Whether there are enough user messages long enough to resample: three pairs need four. Most requests are spared the work.

@@ -20,7 +20,7 @@ use crate::wire::{
 };
 
 /// What was judged of a stream so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The strongest judgement of all that came.
     pub verdict: Verdict,
@@ -38,6 +38,10 @@ pub struct Outcome {
     pub tool_results: u32,
     /// Hits that count for nothing because an exemption covers them.
     pub exempt_hits: u32,
+    /// The highest score of an event that counts for the detector; `None` when it was not asked. Each message is a trajectory of its own.
+    pub event_peak: Option<f64>,
+    /// Bits of the detector's rules that were met ([`crate::Detected::rules_met`]).
+    pub rules_met: u32,
     /// What names the conversation, each kind once.
     pub ids: Vec<IdKind>,
 }
@@ -92,6 +96,8 @@ impl Streamed {
             tool_calls: 0,
             tool_results: 0,
             exempt_hits: 0,
+            event_peak: None,
+            rules_met: 0,
             ids: Vec::new(),
         };
         let hint = Hint { direction: Direction::Response, ..hint };
@@ -361,6 +367,10 @@ impl State {
         let outcome = &mut self.outcome;
         judged.issues.as_slice().iter().for_each(|issue| outcome.issues.push(issue.kind, place(start)));
         outcome.exempt_hits = outcome.exempt_hits.saturating_add(judged.exempt_hits);
+        if let Some(detected) = &judged.detected {
+            outcome.event_peak = Some(outcome.event_peak.unwrap_or_default().max(detected.trajectory.peak()));
+            outcome.rules_met |= detected.rules_met;
+        }
         if judged.verdict > outcome.verdict {
             outcome.verdict = judged.verdict;
             outcome.rule = judged.decisive.as_ref().map(|reason| reason.rule.to_string());

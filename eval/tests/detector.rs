@@ -6,10 +6,10 @@ mod rows;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use folder::{folder, record};
-use rows::row;
 use floodmark_eval::stored;
 use floodmark_tables::DETECTOR;
+use folder::{folder, record};
+use rows::row;
 
 const SAME: &str = "Please read the attached notes and tell me what they say.";
 const RUN: &str = r#""suite":"s","task":"t","user_split":"test","messages":[{"role":"user","content":"Read it."},

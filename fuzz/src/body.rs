@@ -13,7 +13,7 @@ use crate::number;
 pub static JUDGE: LazyLock<Judge<'static>> = LazyLock::new(|| {
     let uses = [("instruction_seeding", RuleUse::Block), ("role_confusion", RuleUse::Label)];
     let rules: BTreeMap<_, _> = uses.map(|(rule, rule_use)| (rule.to_owned(), rule_use)).into();
-    Judge::new(&Policy { rules, ..Policy::default() }, &floodmark_tables::CATEGORIES).expect("a valid policy")
+    Judge::new(&Policy { rules, ..Policy::default() }, &floodmark_tables::TABLES).expect("a valid policy")
 });
 
 /// A hint from the start of the data: a format or none, and a direction.

@@ -19,7 +19,7 @@ fn attack() -> Vec<u8> {
 }
 
 fn redacted() -> Vec<u8> {
-    let judge = Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).unwrap();
+    let judge = Judge::new(&Policy::default(), &floodmark_tables::TABLES).unwrap();
     judge.redact(&attack(), &judge.judge(&attack(), Hint::default()), Hint::default()).unwrap()
 }
 

@@ -68,7 +68,7 @@ fn fate(exchange: &Exchange) -> Fate<'_> {
 
 /// The body that core makes of one that is blocked; `None` when it cannot be redacted.
 fn redacted(body: &[u8]) -> Option<Vec<u8>> {
-    let judge = Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).unwrap();
+    let judge = Judge::new(&Policy::default(), &floodmark_tables::TABLES).unwrap();
     let hint = Hint { ai_path: true, ..Hint::default() };
     judge.redact(body, &judge.judge(body, hint), hint)
 }

@@ -62,7 +62,7 @@ fn every_example_is_what_the_code_gives() {
         let Some((turns, policy, score, verdict)) = row(line) else { continue };
         count += 1;
         let policy: Policy = serde_json::from_value(policy).unwrap_or_else(|error| panic!("{line}: {error}"));
-        let judge = Judge::new(&policy, &floodmark_tables::CATEGORIES).unwrap_or_else(|error| panic!("{line}: {error:?}"));
+        let judge = Judge::new(&policy, &floodmark_tables::PATTERNS).unwrap_or_else(|error| panic!("{line}: {error:?}"));
         let body = json!({"model": "m", "messages": messages(turns)}).to_string();
         let judgement = judge.judge(body.as_bytes(), Hint::default());
         // Four digits stand on the page.

@@ -9,8 +9,14 @@ mod generated {
     pub mod folds;
 }
 
+use floodmark_core::Tables;
 pub use generated::categories::CATEGORIES;
 pub use generated::detector::DETECTOR;
+
+/// All of them, as a judge takes them.
+pub static TABLES: Tables<'static> = Tables { categories: &CATEGORIES, detector: Some(&DETECTOR) };
+/// Those for patterns alone, for measuring and testing what they do.
+pub static PATTERNS: Tables<'static> = Tables { detector: None, ..TABLES };
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use floodmark_core::policy::{Profile, Unread};
 use floodmark_core::{Hint, Judge, Policy, RuleUse, Verdict};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::PATTERNS;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn strict() -> Policy {
 }
 
 fn redact_with(policy: &Policy, body: &[u8]) -> Option<Vec<u8>> {
-    let judge = Judge::new(policy, &CATEGORIES).expect("a valid policy");
+    let judge = Judge::new(policy, &PATTERNS).expect("a valid policy");
     let found = judge.judge(body, Hint::default());
     assert_eq!(found.verdict, Verdict::Block, "nothing to redact in {}", String::from_utf8_lossy(body));
     judge.redact(body, &found, Hint::default())
@@ -122,7 +122,7 @@ fn what_cannot_be_redacted_is_none() {
 
 #[test]
 fn the_notices_themselves_are_harmless() {
-    let judge = Judge::new(&paper(), &CATEGORIES).expect("valid");
+    let judge = Judge::new(&paper(), &PATTERNS).expect("valid");
     for notice in NOTICES {
         let body = json!({"messages": vec![json!({"role": "user", "content": notice}); 3]}).to_string();
         assert_eq!(judge.judge(body.as_bytes(), Hint::default()).reasons, [], "{notice}");
@@ -221,7 +221,7 @@ fn whatever_is_redacted_keeps_its_length_and_all_else() {
     let redacted = Cell::new(0);
     proptest!(ProptestConfig::with_cases(2_000), |(before in bodies(), strict in any::<bool>())| {
         let rules = if strict { [("role_confusion".to_owned(), RuleUse::Block)].into() } else { Default::default() };
-        let judge = Judge::new(&Policy { rules, ..paper() }, &CATEGORIES).expect("valid");
+        let judge = Judge::new(&Policy { rules, ..paper() }, &PATTERNS).expect("valid");
         let found = judge.judge(before.as_bytes(), Hint::default());
         // Assistants' and systems' own words are no turns, and stay.
         let own_words = strict && found.reasons.iter().any(|reason| {

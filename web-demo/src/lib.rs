@@ -5,7 +5,7 @@ mod about;
 mod reading;
 
 use floodmark_core::{Hint, Judge, Policy, Report};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::TABLES;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -20,7 +20,7 @@ const HINT: Hint = Hint { format: None, ai_path: true, direction: floodmark_core
 #[wasm_bindgen]
 pub fn judge(body: &str, policy: &str) -> Result<String, String> {
     let policy: Policy = serde_json::from_str(policy).map_err(|error| format!("policy: {error}"))?;
-    let judge = Judge::new(&policy, &CATEGORIES).map_err(|error| format!("{}: {}", error.key, error.problem))?;
+    let judge = Judge::new(&policy, &TABLES).map_err(|error| format!("{}: {}", error.key, error.problem))?;
     let judgement = judge.judge(body.as_bytes(), HINT);
     to_json(&Report::from(&judgement))
 }

@@ -30,7 +30,14 @@ pub struct Member<'t> {
 pub enum Model<'t> {
     /// A linear model over hashed n-grams.
     Linear(LinearModel<'t>),
+    /// What a test says.
+    #[cfg(test)]
+    Given(Given),
 }
+
+/// Gives chunk, its bytes and score, as models do.
+#[cfg(test)]
+pub(crate) type Given = fn(&str) -> Option<(u32, (usize, usize), f64)>;
 
 /// Levels of event scores and trajectories. All are scores or sums of scores, without unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,16 +67,39 @@ pub struct EventScore {
     pub failed: bool,
 }
 
-impl Detector<'_> {
+/// Name of the rule that persistence at the alarm level is, after `detector.`.
+pub const PERSISTENCE: &str = "persistence";
+/// Name of the rule that a member without a number is.
+pub const FAILED: &str = "failed";
+
+impl<'t> Detector<'t> {
+    /// The names of its rules, after `detector.`: its members by their numbers, persistence, and failing.
+    pub fn rules(&self) -> impl Iterator<Item = &'t str> {
+        self.members.iter().map(|member| member.name).chain([PERSISTENCE, FAILED])
+    }
+
+    /// The number of persistence among [`Detector::rules`].
+    pub(crate) fn persistence_rule(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The number of failing among [`Detector::rules`].
+    pub(crate) fn failed_rule(&self) -> usize {
+        self.members.len() + 1
+    }
+
     /// Scores a text in folded form, or in ASCII with any case and white space. Linear in its length.
     ///
     /// Fails closed: a member whose score is no number makes the event's score 1.
     pub fn score(&self, view: &str) -> EventScore {
         let mut best = EventScore { score: 0.0, member: 0, chunk: 0, span: (0, 0), failed: false };
         for (number, member) in self.members.iter().enumerate() {
-            let Model::Linear(model) = &member.model;
-            let Some(Chunk { number: chunk, span, margin }) = model.highest(view) else { continue };
-            let score = model.platt.score(margin);
+            let scored = match &member.model {
+                Model::Linear(model) => model.highest(view).map(|found| (found.number, found.span, model.platt.score(found.margin))),
+                #[cfg(test)]
+                Model::Given(score) => score(view),
+            };
+            let Some((chunk, span, score)) = scored else { continue };
             let (score, failed) = if score.is_finite() { (score.clamp(0.0, 1.0), false) } else { (1.0, true) };
             if score > best.score {
                 best = EventScore { score, member: number, chunk, span, failed };

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use floodmark_core::{Hint, Judge, Judgement, Policy, Verdict};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::PATTERNS;
 
 use super::tally::{Outcome, Tallies};
 use crate::data::{Channel, DataFile, Label, Message, Record, unit};
@@ -17,7 +17,7 @@ pub(super) struct Measure {
 impl Measure {
     pub(super) fn new(policy: &Policy) -> anyhow::Result<Self> {
         let judge =
-            |policy: &Policy| Judge::new(policy, &CATEGORIES).map_err(|error| anyhow::anyhow!("policy.{}: {}", error.key, error.problem));
+            |policy: &Policy| Judge::new(policy, &PATTERNS).map_err(|error| anyhow::anyhow!("policy.{}: {}", error.key, error.problem));
         let mut alone = policy.clone();
         alone.conversation.beta_r = 0.0;
         Ok(Self { judge: judge(policy)?, patterns_alone: judge(&alone)? })

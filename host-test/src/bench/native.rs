@@ -20,7 +20,7 @@ pub fn judge() -> anyhow::Result<Judge<'static>> {
 
 fn judge_with(policy: &Policy) -> anyhow::Result<Judge<'static>> {
     let refused = |error: floodmark_core::policy::PolicyError| anyhow!("{}: {}", error.key, error.problem);
-    Judge::new(policy, &floodmark_tables::CATEGORIES).map_err(refused)
+    Judge::new(policy, &floodmark_tables::TABLES).map_err(refused)
 }
 
 /// Microseconds a KB for each kind and size of body.

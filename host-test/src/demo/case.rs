@@ -42,7 +42,7 @@ impl Case {
     /// When the shipped policy is not valid.
     pub fn turns(&self) -> anyhow::Result<usize> {
         let refused = |error: floodmark_core::policy::PolicyError| anyhow::anyhow!("{}: {}", error.key, error.problem);
-        let judge = Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).map_err(refused)?;
+        let judge = Judge::new(&Policy::default(), &floodmark_tables::TABLES).map_err(refused)?;
         Ok(judge.judge(self.body.get().as_bytes(), Hint::default()).score.turn_scores.len())
     }
 }

@@ -28,7 +28,7 @@ const ATTACKS: [&str; 5] = ["slow_burn", "rising_steps", "poisoned_tool_results"
 
 /// What core makes of a conversation; its own tests say that this is right.
 fn redacted(case: &Case) -> Vec<u8> {
-    let judge = Judge::new(&Policy::default(), &floodmark_tables::CATEGORIES).expect("the default policy is valid");
+    let judge = Judge::new(&Policy::default(), &floodmark_tables::TABLES).expect("the default policy is valid");
     let (body, hint) = (case.body.get().as_bytes(), Hint { ai_path: true, ..Hint::default() });
     let redacted = judge.redact(body, &judge.judge(body, hint), hint).expect("it can be redacted");
     assert!(redacted.len() == body.len() && redacted != body, "{}", case.id);

@@ -19,7 +19,7 @@ checks![
 async fn slow_burn_is_blocked_in_openai_shape(stage: &Stage) -> anyhow::Result<()> {
     let case = case("slow_burn")?;
     let policy = Policy::default();
-    let judge = Judge::new(&policy, &floodmark_tables::CATEGORIES).expect("the default policy is valid");
+    let judge = Judge::new(&policy, &floodmark_tables::TABLES).expect("the default policy is valid");
     let judgement = judge.judge(case.body.get().as_bytes(), Hint::default());
     let tau = policy.conversation.tau;
     assert!(judgement.score.turn_scores.iter().all(|score| *score < tau), "one turn alone would do");

@@ -43,7 +43,7 @@ pub struct Target<'r> {
 impl Ruleset {
     pub(super) fn new(settings: Settings) -> Result<Self, PolicyError> {
         let of_policy = |refused: PolicyError| PolicyError { key: format!("policy.{}", refused.key), ..refused };
-        let mut judge = Judge::new(&settings.policy, &floodmark_tables::CATEGORIES).map_err(of_policy)?;
+        let mut judge = Judge::new(&settings.policy, &floodmark_tables::TABLES).map_err(of_policy)?;
         let mut ready = Vec::new();
         for (number, exemption) in settings.exemptions.iter().enumerate() {
             let applies = Applies::new(exemption).and_then(|applies| {

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use floodmark_core::{Hint, Judge, Judgement, Policy, Verdict};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::PATTERNS;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ fn complaints() -> Vec<String> {
 }
 
 fn judge() -> Judge<'static> {
-    Judge::new(&Policy::default(), &CATEGORIES).expect("a valid policy")
+    Judge::new(&Policy::default(), &PATTERNS).expect("a valid policy")
 }
 
 fn body(contents: &[Value]) -> Vec<u8> {

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 
 use floodmark_core::wire::{self, Body as Text, Direction, Effect, Format};
 use floodmark_core::{Hint, Judge, Policy, RuleUse, Verdict};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::PATTERNS;
 use places::{ATTACK, Body, files};
 
 /// Any hit blocks, wherever it is.
 fn judge() -> Judge<'static> {
     let rules = BTreeMap::from([("instruction_seeding".to_owned(), RuleUse::Block)]);
-    Judge::new(&Policy { rules, ..Policy::default() }, &CATEGORIES).expect("a valid policy")
+    Judge::new(&Policy { rules, ..Policy::default() }, &PATTERNS).expect("a valid policy")
 }
 
 /// Which events of a body hold the attack, as `channel role message`.

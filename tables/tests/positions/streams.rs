@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use floodmark_core::wire::{Channel, Format};
 use floodmark_core::{Hint, Judge, Policy, RuleUse, Streamed, Verdict};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::PATTERNS;
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ const CHANNELS: [Channel; 9] = [
 /// Any hit blocks; exemption `i` covers every channel but number `i`.
 fn judge() -> Judge<'static> {
     let rules = BTreeMap::from([("instruction_seeding".to_owned(), RuleUse::Block)]);
-    let mut judge = Judge::new(&Policy { rules, ..Policy::default() }, &CATEGORIES).expect("a valid policy");
+    let mut judge = Judge::new(&Policy { rules, ..Policy::default() }, &PATTERNS).expect("a valid policy");
     for channel in CHANNELS {
         let others: Vec<Channel> = CHANNELS.into_iter().filter(|other| *other != channel).collect();
         judge.exempt(&[], &others).expect("a valid exemption");
