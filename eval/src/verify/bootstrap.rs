@@ -1,6 +1,6 @@
 //! AUCs and their gaps with intervals: independent units drawn again and again, BCa over them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng as _;
@@ -13,42 +13,6 @@ const ALPHA: f64 = 0.05;
 /// PCG's own default stream.
 const STREAM: u128 = 0xa02_bdbf_7bb3_c0a7_ac28_fa16_a64a_bf96;
 
-/// Numbers of trajectories of a drawn sample: how often each positive and each negative is in it.
-type Times = [Vec<u64>; 2];
-
-/// One statistic of two groups, compared pair by pair of trajectories. A trajectory has one value, or one for each event.
-pub(super) struct Pairs {
-    /// What trajectory pairs give, all negatives of the first positive first.
-    cells: Vec<Auc>,
-    /// Number of values of each trajectory.
-    sizes: Times,
-}
-
-impl Pairs {
-    pub(super) fn new(positive: &[Vec<f64>], negative: &[Vec<f64>]) -> Self {
-        let cells = positive.iter().flat_map(|one| negative.iter().map(|other| Auc::of(one, other))).collect();
-        let sizes = [positive, negative].map(|group| group.iter().map(|values| values.len() as u64).collect());
-        Self { cells, sizes }
-    }
-
-    /// The AUC of everything.
-    pub(super) fn auc(&self) -> Auc {
-        let sum = |part: fn(&Auc) -> u64| self.cells.iter().map(part).sum();
-        Auc { doubled: sum(|auc| auc.doubled), pairs: sum(|auc| auc.pairs), ties: sum(|auc| auc.ties) }
-    }
-
-    /// The AUC of a sample; no number if it has nothing to compare.
-    fn of(&self, times: &Times) -> f64 {
-        let [positive, negative] = times;
-        let mut doubled = 0;
-        for (row, &times) in self.cells.chunks(negative.len()).zip(positive).filter(|(_, times)| **times > 0) {
-            doubled += times * row.iter().zip(negative).map(|(auc, times)| auc.doubled * times).sum::<u64>();
-        }
-        let values = |group: usize| self.sizes[group].iter().zip(&times[group]).map(|(size, times)| size * times).sum::<u64>();
-        doubled as f64 / 2.0 / (values(0) * values(1)) as f64
-    }
-}
-
 /// How samples are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
@@ -56,77 +20,125 @@ pub(super) struct Plan {
     pub seed: u64,
 }
 
-/// Samples of the units of two groups. Units that are in both groups are drawn apart from those that are in one, so that pairs stay together and the groups
-/// keep their sizes.
+/// Samples of the units of two groups, positives and negatives. Units that are in both groups are drawn apart from those that are in one, so that pairs stay
+/// together and the groups keep their sizes.
 pub(super) struct Samples {
-    drawn: Vec<Times>,
-    /// The sample without each unit.
-    without: Vec<Times>,
+    /// The unit of each trajectory, of positives and of negatives.
+    units: [Vec<usize>; 2],
+    /// How often each unit is in each sample.
+    drawn: Vec<Vec<u32>>,
+    /// Number of units.
+    number: usize,
     /// Units of the group that has fewer.
     pub fewest_units: usize,
 }
 
 impl Samples {
-    /// Draws from the units of the positives and of the negatives.
-    pub(super) fn new(units: [&[String]; 2], plan: Plan) -> Self {
-        let mut members: BTreeMap<&str, [Vec<usize>; 2]> = BTreeMap::new();
-        for (group, names) in units.into_iter().enumerate() {
-            for (trajectory, name) in names.iter().enumerate() {
-                members.entry(name).or_default()[group].push(trajectory);
-            }
+    /// Draws, given the name of each trajectory's unit.
+    pub(super) fn new(names: [&[String]; 2], plan: Plan) -> Self {
+        let all: BTreeSet<&String> = names.into_iter().flatten().collect();
+        let numbers: BTreeMap<&String, usize> = all.into_iter().zip(0..).collect();
+        let units = names.map(|names| names.iter().map(|name| numbers[name]).collect::<Vec<_>>());
+        let mut strata: BTreeMap<[bool; 2], Vec<usize>> = BTreeMap::new();
+        let members = units.each_ref().map(|units| units.iter().copied().collect::<BTreeSet<_>>());
+        for unit in 0..numbers.len() {
+            strata.entry(members.each_ref().map(|members| members.contains(&unit))).or_default().push(unit);
         }
-        let mut strata: BTreeMap<[bool; 2], Vec<&[Vec<usize>; 2]>> = BTreeMap::new();
-        for unit in members.values() {
-            strata.entry([0, 1].map(|group| unit[group].is_empty())).or_default().push(unit);
-        }
-        let none = || units.map(|names| vec![0; names.len()]);
-        let add = |times: &mut Times, unit: &[Vec<usize>; 2]| {
-            for (times, trajectories) in times.iter_mut().zip(unit) {
-                trajectories.iter().for_each(|&trajectory| times[trajectory] += 1);
-            }
-        };
         let mut generator = Pcg64::new(u128::from(plan.seed), STREAM);
         let mut below = |end: usize| ((u128::from(generator.next_u64()) * end as u128) >> 64) as usize;
         let mut draw = || {
-            let mut times = none();
+            let mut times = vec![0; numbers.len()];
             for units in strata.values() {
-                for _ in 0..units.len() {
-                    add(&mut times, units[below(units.len())]);
-                }
+                units.iter().for_each(|_| times[units[below(units.len())]] += 1);
             }
             times
         };
         let drawn = (0..plan.draws).map(|_| draw()).collect();
-        let without = |left_out: &&str| {
-            let mut times = none();
-            members.iter().filter(|(name, _)| *name != left_out).for_each(|(_, unit)| add(&mut times, unit));
-            times
-        };
-        let without = members.keys().map(without).collect();
-        let fewest = [0, 1].map(|group| members.values().filter(|unit| !unit[group].is_empty()).count());
-        Self { drawn, without, fewest_units: fewest[0].min(fewest[1]) }
+        let fewest_units = members.iter().map(BTreeSet::len).min().unwrap_or_default();
+        Self { units, drawn, number: numbers.len(), fewest_units }
     }
 
-    /// The interval of an AUC. Where no draw differs, it is that of Wilson for all or none of the units of the smaller group.
-    pub(super) fn auc(&self, pairs: &Pairs) -> Option<(f64, f64)> {
-        let found = pairs.auc().value();
-        self.interval(found, |times| pairs.of(times)).or_else(|| wilson(found, self.fewest_units as f64))
-    }
-
-    /// The interval of how much higher one AUC is than the other.
-    pub(super) fn gap(&self, one: &Pairs, other: &Pairs) -> Option<(f64, f64)> {
-        self.interval(one.auc().value() - other.auc().value(), |times| one.of(times) - other.of(times))
-    }
-
-    /// `None` where a group has one unit only, or every draw gives the same.
-    fn interval(&self, found: f64, statistic: impl Fn(&Times) -> f64) -> Option<(f64, f64)> {
-        if self.fewest_units < 2 {
-            return None;
+    /// Takes a statistic of every trajectory, one value or one for each event, and compares positives with negatives in everything, in each sample, and without each
+    /// unit.
+    pub(super) fn compare(&self, values: [&[Vec<f64>]; 2]) -> Compared {
+        let mut ordered = Vec::new();
+        for (group, values) in values.into_iter().enumerate() {
+            for (unit, values) in self.units[group].iter().zip(values) {
+                ordered.extend(values.iter().map(|&value| (value, group == 0, *unit)));
+            }
         }
-        let mut drawn: Vec<f64> = self.drawn.iter().map(&statistic).collect();
-        let left_out: Vec<f64> = self.without.iter().map(&statistic).collect();
+        ordered.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let value = |times: &Vec<u32>| auc(&ordered, times).value();
+        let everything = vec![1; self.number];
+        let without = |unit| {
+            let mut times = everything.clone();
+            times[unit] = 0;
+            value(&times)
+        };
+        // With one unit in a group there is nothing to draw, and nothing left without it.
+        let enough = self.fewest_units > 1;
+        let drawn = if enough { self.drawn.iter().map(value).collect() } else { Vec::new() };
+        let without = if enough { (0..self.number).map(without).collect() } else { Vec::new() };
+        let auc = auc(&ordered, &everything);
+        Compared { auc, spread: Spread { value: auc.value(), drawn, without }, fewest_units: self.fewest_units }
+    }
+}
+
+/// Counts the pairs of ordered values (value, whether positive, unit), each as often as its unit is there.
+fn auc(ordered: &[(f64, bool, usize)], times: &[u32]) -> Auc {
+    let mut auc = Auc::default();
+    let (mut positives, mut negatives) = (0, 0);
+    for equal in ordered.chunk_by(|one, other| one.0 == other.0) {
+        let mut here = [0, 0];
+        for (_, positive, unit) in equal {
+            here[usize::from(*positive)] += u64::from(times[*unit]);
+        }
+        let [negative, positive] = here;
+        // Each of these positives lies above all negatives before them.
+        auc.doubled += positive * (2 * negatives + negative);
+        auc.ties += positive * negative;
+        positives += positive;
+        negatives += negative;
+    }
+    auc.pairs = positives * negatives;
+    auc
+}
+
+/// A statistic's AUC.
+#[derive(Clone, Debug)]
+pub(super) struct Compared {
+    pub auc: Auc,
+    pub spread: Spread,
+    fewest_units: usize,
+}
+
+impl Compared {
+    /// Its interval. Where no sample differs, it is that of Wilson for all or none of the units of the smaller group.
+    pub(super) fn interval(&self) -> Option<(f64, f64)> {
+        self.spread.interval().or_else(|| wilson(self.auc.value(), self.fewest_units as f64))
+    }
+}
+
+/// A figure, and what it is in each sample and without each unit; both are empty where there is nothing to draw.
+#[derive(Clone, Debug)]
+pub(super) struct Spread {
+    pub value: f64,
+    drawn: Vec<f64>,
+    without: Vec<f64>,
+}
+
+impl Spread {
+    /// How much higher this figure is than another, in the same samples.
+    pub(super) fn minus(&self, other: &Spread) -> Spread {
+        let less = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one - other).collect();
+        Spread { value: self.value - other.value, drawn: less(&self.drawn, &other.drawn), without: less(&self.without, &other.without) }
+    }
+
+    /// `None` where there is nothing to draw, or every sample gives the same.
+    pub(super) fn interval(&self) -> Option<(f64, f64)> {
+        let mut drawn = self.drawn.clone();
         drawn.sort_by(f64::total_cmp);
-        bca(found, &drawn, &left_out)
+        bca(self.value, &drawn, &self.without)
     }
 }
 
@@ -171,6 +183,10 @@ fn normal() -> Normal {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A thousand draws spread evenly over 0 to 1, so that an interval's ends are its corrected shares. Those were computed with Python's `statistics.NormalDist`
@@ -198,42 +214,68 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
+    fn each(values: &[f64]) -> Vec<Vec<f64>> {
+        values.iter().map(|&value| vec![value]).collect()
+    }
+
     /// Of two positives and two negatives, each drawn twice over: the sixteen samples are counted by hand. 3 beats both, 1 beats 0 only.
     #[test]
     fn samples_are_drawn_with_their_chances() {
-        let pairs = Pairs::new(&[vec![3.0], vec![1.0]], &[vec![0.0], vec![2.0]]);
-        assert_eq!(pairs.auc(), Auc { doubled: 6, pairs: 4, ties: 0 });
         let samples = Samples::new([&names(&["a", "b"]), &names(&["c", "d"])], Plan { draws: 16_000, seed: 1 });
-        let share = |auc: f64| samples.drawn.iter().filter(|times| pairs.of(times) == auc).count() as f64 / 16_000.0;
+        let found = samples.compare([&each(&[3.0, 1.0]), &each(&[0.0, 2.0])]);
+        assert_eq!(found.auc, Auc { doubled: 6, pairs: 4, ties: 0 });
+        let share = |auc: f64| found.spread.drawn.iter().filter(|drawn| **drawn == auc).count() as f64 / 16_000.0;
         // Positives 3 3 (4 samples), or any with negatives 0 0 (3 more): 1. Both, both (4): 3/4. Both, 2 2 (2) and 1 1, both (2): 1/2. 1 1, 2 2: 0.
         for (auc, chance) in [(1.0, 7.0), (0.75, 4.0), (0.5, 4.0), (0.0, 1.0)] {
             assert!((share(auc) - chance / 16.0).abs() < 0.015, "{auc}: {}", share(auc));
         }
         // Without a, b, c and d.
-        let without: Vec<f64> = samples.without.iter().map(|times| pairs.of(times)).collect();
-        assert_eq!(without, [0.5, 1.0, 0.5, 1.0]);
+        assert_eq!(found.spread.without, [0.5, 1.0, 0.5, 1.0]);
     }
 
-    /// A trajectory of several events counts as many pairs, as often as it is drawn.
+    /// A trajectory of several events counts as many pairs, as often as its unit is drawn.
     #[test]
     fn events_are_drawn_with_their_trajectory() {
-        let pairs = Pairs::new(&[vec![0.4, 0.6, 0.8], vec![0.1]], &[vec![0.5, 0.2]]);
-        assert_eq!(pairs.auc(), Auc { doubled: 10, pairs: 8, ties: 0 });
-        // The first one twice, then the second one twice.
-        assert_eq!(pairs.of(&[vec![2, 0], vec![2]]), 5.0 / 6.0);
-        assert_eq!(pairs.of(&[vec![0, 2], vec![2]]), 0.0);
+        let ordered = [(0.1, true, 1), (0.2, false, 2), (0.4, true, 0), (0.5, false, 2), (0.6, true, 0), (0.8, true, 0)];
+        assert_eq!(auc(&ordered, &[1, 1, 1]), Auc { doubled: 10, pairs: 8, ties: 0 });
+        assert_eq!(auc(&ordered, &[2, 0, 2]), Auc { doubled: 40, pairs: 24, ties: 0 });
+        assert_eq!(auc(&ordered, &[0, 2, 2]), Auc { doubled: 0, pairs: 8, ties: 0 });
     }
 
     #[test]
     fn a_unit_of_both_groups_is_drawn_as_one_and_groups_keep_their_sizes() {
-        let units = [names(&["a", "b", "c", "only"]), names(&["a", "b", "c"])];
+        let units = [names(&["a", "b", "c", "only"]), names(&["c", "a", "b", "a"])];
         let samples = Samples::new([&units[0], &units[1]], Plan { draws: 200, seed: 1 });
-        assert_eq!(samples.fewest_units, 3);
-        for [positive, negative] in &samples.drawn {
-            assert_eq!(positive[..3], negative[..]);
-            assert_eq!((positive[3], negative.iter().sum::<u64>()), (1, 3));
+        assert_eq!((samples.fewest_units, &samples.units[1]), (3, &vec![2, 0, 1, 0]));
+        for times in &samples.drawn {
+            assert_eq!((times[..3].iter().sum::<u32>(), times[3]), (3, 1));
         }
-        assert!(samples.drawn.iter().any(|[_, negative]| *negative != [1, 1, 1]));
+        assert!(samples.drawn.iter().any(|times| times[..3] != [1, 1, 1]));
+    }
+
+    proptest! {
+        /// The ordered pass counts what comparing every pair counts.
+        #[test]
+        fn pairs_are_counted(
+            values in proptest::collection::vec((0u8..12, any::<bool>(), 0usize..5), 0..40), times in proptest::collection::vec(0u32..4, 5)
+        ) {
+            let mut ordered: Vec<_> = values.iter().map(|&(value, positive, unit)| (f64::from(value) / 8.0, positive, unit)).collect();
+            ordered.sort_by(|one, other| one.0.total_cmp(&other.0));
+            let mut pairs = Auc::default();
+            for (one, _, of_one) in ordered.iter().filter(|value| value.1) {
+                for (other, _, of_other) in ordered.iter().filter(|value| !value.1) {
+                    let times = u64::from(times[*of_one]) * u64::from(times[*of_other]);
+                    pairs.pairs += times;
+                    pairs.doubled += times * match one.total_cmp(other) {
+                        Ordering::Greater => 2,
+                        Ordering::Equal => 1,
+                        Ordering::Less => 0,
+                    };
+                    pairs.ties += if one == other { times } else { 0 };
+                }
+            }
+            prop_assert_eq!(auc(&ordered, &times), pairs);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::bootstrap::{Pairs, Plan};
+use super::bootstrap::Plan;
 use super::figures::samples;
 use super::paths::Paths;
 use super::receipt::{Receipt, Trajectory};
@@ -38,11 +38,11 @@ impl Deltas {
                 deltas.collect::<anyhow::Result<Vec<f64>>>()
             });
             let deltas = [attack?, sham?];
-            let pairs = Pairs::new(&each(&deltas[0]), &each(&deltas[1]));
-            paths.tied_pairs += pairs.auc().ties;
+            let compared = samples.compare([&each(&deltas[0]), &each(&deltas[1])]);
+            paths.tied_pairs += compared.auc.ties;
             deltas.iter().for_each(|group| paths.median_of(group.len()));
             let medians = deltas.map(|group| median(&group).unwrap_or(f64::NAN));
-            Ok(Delta { name, medians, auc: pairs.auc(), interval: samples.auc(&pairs) })
+            Ok(Delta { name, medians, auc: compared.auc, interval: compared.interval() })
         };
         let lines = [line("persistence", &|scores| persistence(scores, drift, 0.0))?, line("peak", &peak)?];
         Ok(Self { lines, grafts: grafts.map(<[_]>::len) })

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::bootstrap::{Pairs, Plan, Samples};
+use super::bootstrap::{Compared, Plan, Samples};
 use super::deltas::Deltas;
 use super::paths::Paths;
 use super::receipt::{Group, Receipt, Trajectory};
@@ -75,24 +75,26 @@ impl Figures {
         let (against, rest) = if benign.is_empty() { (Group::Sham, &sham) } else { (Group::Benign, &benign) };
         ensure!(!attack.is_empty(), "no trajectory of group `attack`");
         ensure!(!rest.is_empty(), "no trajectory of group `benign` or `sham` to compare with");
-        let values = |each: &dyn Fn(&[f64]) -> Vec<f64>| {
-            let of = |group: &[&Trajectory]| group.iter().map(|trajectory| each(&trajectory.scores)).collect::<Vec<_>>();
-            Pairs::new(&of(&attack), &of(rest))
-        };
-        let statistics = [
-            ("foil", values(&|scores| scores.to_vec())),
-            ("peak", values(&|scores| vec![peak(scores)])),
-            ("persistence", values(&|scores| vec![persistence(scores, drift, 0.0)])),
-            ("frac_over_tau", values(&|scores| vec![frac_over_tau(scores, settings.tau)])),
-        ];
         let samples = samples(&attack, rest, settings.plan);
-        let lines: Vec<Line> =
-            statistics.iter().map(|(name, pairs)| Line { name, auc: pairs.auc(), interval: samples.auc(pairs) }).collect();
-        let [(_, foil), (_, peaks), (_, persistences), _] = &statistics;
-        let gap = |one: &Pairs, other: &Pairs| Ranged { value: one.auc().value() - other.auc().value(), interval: samples.gap(one, other) };
-        // The first of equals.
-        let best = statistics[1..].iter().reduce(|best, next| if next.1.auc().value() > best.1.auc().value() { next } else { best });
-        let best = best.map_or(("", gap(foil, foil)), |(name, pairs)| (*name, gap(pairs, foil)));
+        let compare = |each: &dyn Fn(&[f64]) -> Vec<f64>| {
+            let of = |group: &[&Trajectory]| group.iter().map(|trajectory| each(&trajectory.scores)).collect::<Vec<_>>();
+            samples.compare([&of(&attack), &of(rest)])
+        };
+        let foil = ("foil", compare(&|scores| scores.to_vec()));
+        let peaks = ("peak", compare(&|scores| vec![peak(scores)]));
+        let persistences = ("persistence", compare(&|scores| vec![persistence(scores, drift, 0.0)]));
+        let over = ("frac_over_tau", compare(&|scores| vec![frac_over_tau(scores, settings.tau)]));
+        let gap = |one: &Compared, other: &Compared| {
+            let gap = one.spread.minus(&other.spread);
+            Ranged { value: gap.value, interval: gap.interval() }
+        };
+        let persistence_minus_peak = gap(&persistences.1, &peaks.1);
+        // The first of equals. It stays the same in every sample: the best of each sample would be ahead by choice alone.
+        let best =
+            [&persistences, &over].into_iter().fold(&peaks, |best, next| if next.1.auc.value() > best.1.auc.value() { next } else { best });
+        let best = (best.0, gap(&best.1, &foil.1));
+        let line = |(name, compared): &(&'static str, Compared)| Line { name, auc: compared.auc, interval: compared.interval() };
+        let lines: Vec<Line> = [foil, peaks, persistences, over].iter().map(line).collect();
         let mut paths = Paths::default();
         paths.look_at(receipt, drift);
         paths.tied_pairs = lines.iter().map(|line| line.auc.ties).sum();
@@ -106,7 +108,6 @@ impl Figures {
         };
         let events = |group: &[&Trajectory]| group.iter().map(|trajectory| trajectory.scores.len()).sum();
         let groups = [(Group::Attack, &attack), (against, rest)].map(|(group, found)| (group, found.len(), events(found)));
-        let persistence_minus_peak = gap(persistences, peaks);
         Ok(Self { drift, drift_events, groups, fewest_units: samples.fewest_units, lines, best, persistence_minus_peak, paths, deltas })
     }
 

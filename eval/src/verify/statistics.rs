@@ -58,23 +58,6 @@ pub(super) struct Auc {
 }
 
 impl Auc {
-    /// Compares every positive with every negative.
-    pub(super) fn of(positive: &[f64], negative: &[f64]) -> Self {
-        let mut auc = Self::default();
-        for one in positive {
-            for other in negative {
-                auc.pairs += 1;
-                if one > other {
-                    auc.doubled += 2;
-                } else if one == other {
-                    auc.doubled += 1;
-                    auc.ties += 1;
-                }
-            }
-        }
-        auc
-    }
-
     /// The Mann-Whitney numerator, ties at one half.
     pub(super) fn numerator(self) -> f64 {
         self.doubled as f64 / 2.0

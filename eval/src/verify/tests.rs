@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use serde_json::Value;
 
+use super::bootstrap::Samples;
 use super::receipt::{Receipt, parse};
 use super::statistics::{Auc, frac_over_tau, median, path, peak, persistence};
 use super::*;
@@ -49,6 +50,14 @@ fn are(figures: &Figures, expected: &[(&str, f64)]) {
     }
 }
 
+/// The AUC of single values, each a unit of its own.
+fn auc(positive: &[f64], negative: &[f64]) -> Auc {
+    let names = |group: &str, values: &[f64]| (0..values.len()).map(|number| format!("{group}{number}")).collect::<Vec<_>>();
+    let each = |values: &[f64]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
+    let samples = Samples::new([&names("positive", positive), &names("negative", negative)], plan());
+    samples.compare([&each(positive), &each(negative)]).auc
+}
+
 #[test]
 fn the_accumulator_of_the_oracle() {
     let vectors = vectors();
@@ -83,7 +92,7 @@ fn aucs_and_drifts_of_the_oracle() {
     let cases = vectors["auc"].as_array().unwrap();
     assert_eq!(cases.len(), 19);
     for case in cases {
-        let (auc, expect) = (Auc::of(&numbers(&case["positive"]), &numbers(&case["negative"])), &case["expect"]);
+        let (auc, expect) = (auc(&numbers(&case["positive"]), &numbers(&case["negative"])), &case["expect"]);
         assert_eq!(
             (auc.numerator(), auc.pairs, auc.ties),
             (expect["numerator"].as_f64().unwrap(), expect["pairs"].as_u64().unwrap(), expect["ties"].as_u64().unwrap())
@@ -109,7 +118,7 @@ fn the_papers_deltas_of_the_oracle() {
     printed(&attack_persistence, "attack_persistence_delta_median");
     printed(&attack_peak, "attack_peak_delta_median");
     printed(&sham_peak, "sham_peak_delta_median");
-    let (auc, expect) = (Auc::of(&attack_peak, &sham_peak), &expect["peak_delta_auc"]);
+    let (auc, expect) = (auc(&attack_peak, &sham_peak), &expect["peak_delta_auc"]);
     assert_eq!(
         (auc.numerator(), auc.pairs, auc.ties),
         (expect["numerator"].as_f64().unwrap(), expect["pairs"].as_u64().unwrap(), expect["ties"].as_u64().unwrap())
