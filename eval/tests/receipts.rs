@@ -6,8 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use floodmark_core::Detector;
+use floodmark_core::detector::{LinearModel, Member, Model, Platt};
 use floodmark_core::trajectory::{Params, Trajectory};
 use floodmark_eval::events::Scorer;
+use floodmark_eval::stored;
 use floodmark_eval::verify::statistics;
 use floodmark_tables::DETECTOR;
 use folder::{folder, record};
@@ -113,6 +116,21 @@ fn a_receipt_can_be_verified() {
     // Two runs of one task are one unit.
     let text = String::from_utf8(verified.stdout).unwrap();
     assert!(text.starts_with("1 attack trajectories (3 events) against 3 benign trajectories (8 events); 1 units"), "{text}");
+}
+
+/// A detector of a file scores in place of the one of record.
+#[test]
+fn another_detector_can_be_asked() {
+    let sets = sets();
+    let path = sets.path().join("model.json");
+    let member = Member {
+        name: "linear",
+        model: Model::Linear(LinearModel { weights: &[0; 256], unit: 1.0, bias: 0.0, platt: Platt { slope: 1.0, offset: 0.0 } }),
+    };
+    stored::write(&path, &Detector { members: &[member], ..DETECTOR }).unwrap();
+    // Without weights and bias all that holds a word is at the middle of the sigmoid.
+    let rows = receipt(sets.path(), &["--set", "chats", "--model", path.to_str().unwrap()]);
+    assert_eq!(rows.iter().map(|row| row[3].as_str()).collect::<Vec<_>>(), ["0.5", "0.5"]);
 }
 
 proptest! {

@@ -7,10 +7,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
+use floodmark_core::Detector;
 use floodmark_tables::DETECTOR;
 
 use crate::data::{self, DataFile, Label, Record, Split, unit};
 use crate::events::{Scorer, of_record};
+use crate::stored;
 
 /// The header of a receipt.
 const COLUMNS: [&str; 5] = ["trajectory_id", "group", "position", "score", "unit"];
@@ -29,6 +31,9 @@ pub struct Args {
     /// Take only this set (`agentdyn`) or file of a set (`agentdyn/trajectories`); may repeat.
     #[arg(long)]
     set: Vec<String>,
+    /// Score with this detector, as `cargo xtask train detector` writes it; the detector of record when left out.
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
     /// Write here instead of printing.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -51,30 +56,31 @@ impl Args {
     /// # Errors
     /// When the data cannot be read, which names file and line, nothing is chosen, or the receipt cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
+        let detector = self.model.as_deref().map_or(Ok(&DETECTOR), stored::read)?;
         let count = match &self.out {
-            None => self.write(io::stdout().lock())?,
+            None => self.write(io::stdout().lock(), detector)?,
             Some(path) => {
                 let shown = path.display();
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
                 }
-                self.write(BufWriter::new(File::create(path).with_context(|| format!("cannot write {shown}"))?))?
+                self.write(BufWriter::new(File::create(path).with_context(|| format!("cannot write {shown}"))?), detector)?
             }
         };
         let Count { attack, benign, events, never_met, empty } = count;
-        eprintln!("detector {}: {attack} attack and {benign} benign trajectories, {events} events", DETECTOR.version);
+        eprintln!("detector {}: {attack} attack and {benign} benign trajectories, {events} events", detector.version);
         eprintln!("left out: {never_met} attacked runs that never met the attack, {empty} records without an event");
         Ok(())
     }
 
-    fn write(&self, out: impl Write) -> anyhow::Result<Count> {
+    fn write(&self, out: impl Write, detector: &'static Detector<'static>) -> anyhow::Result<Count> {
         let files = data::files(&self.data)?;
         let known = |wanted: &String| files.iter().any(|file| names(file).contains(wanted));
         if let Some(unknown) = self.set.iter().find(|wanted| !known(wanted)) {
             let all: Vec<String> = files.iter().map(|file| names(file)[1].clone()).collect();
             anyhow::bail!("no set `{unknown}` in {}; there are {}", self.data.display(), all.join(", "));
         }
-        let mut rows = Rows { csv: csv::Writer::from_writer(out), scorer: Scorer::new(&DETECTOR), count: Count::default() };
+        let mut rows = Rows { csv: csv::Writer::from_writer(out), scorer: Scorer::new(detector), count: Count::default() };
         rows.csv.write_record(COLUMNS)?;
         for file in files.iter().filter(|file| self.set.is_empty() || names(file).iter().any(|name| self.set.contains(name))) {
             let mut records = file.records()?;
