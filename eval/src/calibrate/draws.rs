@@ -23,6 +23,7 @@ pub(super) struct Draws<'a> {
 
 impl<'a> Draws<'a> {
     pub(super) fn new(benign: &'a [Benign], plan: &Plan) -> anyhow::Result<Self> {
+        ensure!(plan.block_events > 0, "a block holds at least one event");
         let mut units: BTreeMap<&str, Vec<&[f64]>> = BTreeMap::new();
         for run in benign.iter().filter(|run| !run.scores.is_empty()) {
             units.entry(&run.unit).or_default().push(&run.scores);

@@ -11,7 +11,7 @@ mod draws;
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use floodmark_core::trajectory::{Params, Trajectory};
 
 use crate::stats::Share;
@@ -83,6 +83,8 @@ pub struct Plan {
     pub block_events: usize,
     /// Where the blocks of one drawn trajectory come from.
     pub blocks: Blocks,
+    /// Events of each drawn trajectory; as many as those seen have when left out. A level for the longest holds for all that are shorter.
+    pub length_events: Option<usize>,
     /// Trajectories to draw.
     pub draws: usize,
     /// Events of the endless session that the run length is counted on.
@@ -93,7 +95,15 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { false_alarms: 0.005, block_events: 5, blocks: Blocks::OfOneUnit, draws: 20_000, arl_events: 2_000_000, seed: 1 }
+        Self {
+            false_alarms: 0.005,
+            block_events: 5,
+            blocks: Blocks::OfOneUnit,
+            length_events: None,
+            draws: 20_000,
+            arl_events: 2_000_000,
+            seed: 1,
+        }
     }
 }
 
@@ -102,7 +112,7 @@ impl Default for Plan {
 pub struct Alarm {
     /// The level h: persistence at or above it is an alarm. Where no benign trajectory ever rises it is one millionth.
     pub level: f64,
-    /// Share of drawn trajectories that alarm; at most what was asked for.
+    /// Share of drawn trajectories that alarm; at a level that was found, at most what was asked for.
     pub drawn: f64,
     /// Events of the longest trajectory seen.
     pub longest_events: usize,
@@ -123,38 +133,38 @@ pub struct Alarm {
 /// # Errors
 /// When there is no event, a number is not finite, or the plan asks for more than its draws can say.
 pub fn alarm(benign: &[Benign], drift: f64, plan: &Plan) -> anyhow::Result<Alarm> {
-    ensure!(drift.is_finite(), "the drift is no finite number");
     ensure!(plan.false_alarms > 0.0 && plan.false_alarms < 1.0, "the share of false alarms is between 0 and 1, not {}", plan.false_alarms);
-    ensure!(plan.block_events > 0, "a block holds at least one event");
     let beyond = plan.false_alarms * plan.draws as f64;
-    if beyond < BEYOND_AT_LEAST {
-        bail!("{} draws leave {beyond} beyond the level; take at least {}", plan.draws, (BEYOND_AT_LEAST / plan.false_alarms).ceil());
-    }
-    let mut draws = Draws::new(benign, plan)?;
-    let mut persistence = Vec::with_capacity(plan.draws);
-    for _ in 0..plan.draws {
-        persistence.push(self::persistence(draws.trajectory(None), drift)?);
-    }
-    let longest_events = draws.longest();
-    let mut at_longest = Vec::with_capacity(plan.draws);
-    for _ in 0..plan.draws {
-        at_longest.push(self::persistence(draws.trajectory(Some(longest_events)), drift)?);
-    }
+    let enough = (BEYOND_AT_LEAST / plan.false_alarms).ceil();
+    ensure!(beyond >= BEYOND_AT_LEAST, "{} draws leave {beyond} beyond the level; take at least {enough}", plan.draws);
+    let mut persistence = drawn(&mut Draws::new(benign, plan)?, plan.length_events, drift, plan.draws)?;
     persistence.sort_by(|a, b| b.total_cmp(a));
-    let level = above(persistence[beyond as usize]);
+    at_level(benign, drift, above(persistence[beyond as usize]), plan)
+}
+
+/// What a level does to benign trajectories, whether [`alarm`] found it or it was raised since: above 1 - k no single event can reach it, for scores end at 1.
+///
+/// # Errors
+/// When there is no event or a number is not finite.
+pub fn at_level(benign: &[Benign], drift: f64, level: f64, plan: &Plan) -> anyhow::Result<Alarm> {
+    ensure!(level.is_finite() && plan.draws > 0, "a level is a finite number, and at least one trajectory is drawn");
+    let mut draws = Draws::new(benign, plan)?;
+    let longest_events = draws.longest();
     let reached = |found: &[f64]| found.iter().filter(|&&persistence| persistence >= level).count() as f64 / found.len() as f64;
+    // In the order of `alarm`, so that the share is that of the draws which it chose the level on.
+    let share = reached(&drawn(&mut draws, plan.length_events, drift, plan.draws)?);
+    let longest = reached(&drawn(&mut draws, Some(longest_events), drift, plan.draws)?);
+    let arl0_events = run_length(&mut draws, drift, level, plan.arl_events)?;
     let mut seen = Share::default();
     for run in benign {
-        seen.count(&run.unit, self::persistence(&run.scores, drift)? >= level);
+        seen.count(&run.unit, persistence(&run.scores, drift)? >= level);
     }
-    Ok(Alarm {
-        level,
-        drawn: reached(&persistence),
-        longest_events,
-        longest: reached(&at_longest),
-        arl0_events: run_length(&mut draws, drift, level, plan.arl_events)?,
-        seen,
-    })
+    Ok(Alarm { level, drawn: share, longest_events, longest, arl0_events, seen })
+}
+
+/// Persistences of drawn trajectories, of `length` events or as long as those seen.
+fn drawn(draws: &mut Draws<'_>, length: Option<usize>, drift: f64, number: usize) -> anyhow::Result<Vec<f64>> {
+    (0..number).map(|_| persistence(draws.trajectory(length), drift)).collect()
 }
 
 /// The first whole millionth above a value.
@@ -193,5 +203,5 @@ fn run_length(draws: &mut Draws<'_>, drift: f64, level: f64, events: u64) -> any
 
 /// The CUSUM after one more event; its threshold for single events plays no part here.
 fn push(trajectory: &mut Trajectory, score: f64, drift: f64) -> anyhow::Result<f64> {
-    trajectory.push(score, Params { tau: 0.0, drift }).ok().context("a benign score is no finite number")
+    trajectory.push(score, Params { tau: 0.0, drift }).ok().context("a benign score or the drift is no finite number")
 }

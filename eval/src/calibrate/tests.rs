@@ -128,6 +128,22 @@ fn what_never_rises_never_alarms() {
     assert_eq!(found.seen.hits(), 0);
 }
 
+/// One trajectory of two events and one of six, each of .125 over the drift: .25 and .75. As long as the longest, both come to .75.
+#[test]
+fn a_level_can_be_found_for_one_length_and_raised() {
+    let benign = [run("short", &[0.625; 2]), run("long", &[0.625; 6])];
+    let plan = Plan { false_alarms: 0.6, arl_events: 12_000, ..Plan::default() };
+    let seen = alarm(&benign, 0.5, &plan).unwrap();
+    assert!((seen.level - 0.250_001).abs() < 1e-12 && (seen.longest_events, seen.longest) == (6, 1.0), "{seen:?}");
+    assert!((seen.drawn - 0.5).abs() < 0.02, "{}", seen.drawn);
+    let longest = alarm(&benign, 0.5, &Plan { length_events: Some(6), ..plan }).unwrap();
+    assert!((longest.level - 0.750_001).abs() < 1e-12 && longest.drawn == 0.0, "{longest:?}");
+    // Every eighth event of an endless session comes to 1.
+    let raised = at_level(&benign, 0.5, 1.0, &plan).unwrap();
+    assert_eq!((raised.level, raised.drawn, raised.longest, raised.arl0_events, raised.seen.hits()), (1.0, 0.0, 0.0, Some(8.0), 0));
+    assert_eq!(at_level(&benign, 0.5, seen.level, &plan).unwrap(), seen);
+}
+
 #[test]
 fn a_plan_that_cannot_be_met_is_an_error() {
     let benign = [run("a", &[0.2, 0.7])];
