@@ -2,6 +2,7 @@
 
 mod folder;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -131,6 +132,37 @@ fn another_detector_can_be_asked() {
     // Without weights and bias all that holds a word is at the middle of the sigmoid.
     let rows = receipt(sets.path(), &["--set", "chats", "--model", path.to_str().unwrap()]);
     assert_eq!(rows.iter().map(|row| row[3].as_str()).collect::<Vec<_>>(), ["0.5", "0.5"]);
+}
+
+/// The accumulator over the rows of a receipt of testdata/receipts: persistence and peak of each trajectory, and the further column, by id.
+fn accumulated(file: &str) -> BTreeMap<String, ([f64; 2], String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/receipts").join(file);
+    let mut rows: BTreeMap<String, (Vec<(u64, f64)>, String)> = BTreeMap::new();
+    for record in csv::Reader::from_path(path).unwrap().records() {
+        let record = record.unwrap();
+        let (trajectory, carrier) = rows.entry(record[0].to_owned()).or_default();
+        trajectory.push((record[2].parse().unwrap(), record[3].parse().unwrap()));
+        *carrier = record.get(4).unwrap_or_default().to_owned();
+    }
+    let of = |rows: &mut Vec<(u64, f64)>| Trajectory::of_rows(rows, Params { tau: 0.5, drift: 0.43 }).unwrap();
+    rows.into_iter().map(|(id, (mut rows, carrier))| (id, ([of(&mut rows).persistence(), of(&mut rows).peak()], carrier))).collect()
+}
+
+/// The deltas that the paper prints, from the gateway's accumulator over the receipts that verify takes them from.
+#[test]
+fn the_papers_deltas_by_the_gateways_accumulator() {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/vectors/trajectory.json");
+    let paper = &serde_json::from_slice::<serde_json::Value>(&fs::read(vectors).unwrap()).unwrap()["paper"];
+    let (grafts, natives) = (accumulated("grafts.csv"), accumulated("native.csv"));
+    for (key, group, statistic) in
+        [("attack_persistence_delta", "attack", 0), ("attack_peak_delta", "attack", 1), ("sham_peak_delta", "sham", 1)]
+    {
+        let of_group = grafts.iter().filter(|(id, _)| id.starts_with(group)).map(|(_, graft)| graft);
+        let found: Vec<f64> = of_group.map(|(graft, carrier)| graft[statistic] - natives[carrier].0[statistic]).collect();
+        let printed: Vec<f64> = serde_json::from_value(paper[key].clone()).unwrap();
+        assert_eq!(found.len(), printed.len());
+        assert!(found.iter().zip(&printed).all(|(found, printed)| (found - printed).abs() <= 1e-9), "{key}: {found:?}");
+    }
 }
 
 proptest! {
