@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use floodmark_core::detector::Levels;
+use floodmark_core::limits::SCORE_TOLERANCE;
 use floodmark_core::trajectory::{Params, Trajectory};
 
 use crate::data::{Label, Record, Split};
-use crate::events::Event;
+use crate::events::{Channel, Event};
 use crate::stats::Share;
 
 /// Upper borders of the bands of events, and their names.
@@ -16,7 +17,7 @@ const BANDS: [(usize, &str); 5] =
 /// What the scores of a conversation reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reached {
-    /// An event reached the level of single events.
+    /// A user message or tool result reached the level of single events.
     pub event: bool,
     /// Persistence reached the level of trajectories.
     pub persistence: bool,
@@ -61,7 +62,7 @@ impl Conversations {
         let chats: Vec<&[(&Event, f64)]> = scored.chunk_by(|(one, _), (next, _)| one.session == next.session).collect();
         let mut reached = Reached::default();
         for chat in &chats {
-            let of = reached_by(chat.iter().map(|(_, score)| *score), levels);
+            let of = reached_by(chat.iter().map(|(event, score)| (event.channel != Channel::ToolCall, *score)), levels);
             reached = Reached { event: reached.event | of.event, persistence: reached.persistence | of.persistence };
         }
         let group = Group {
@@ -102,15 +103,16 @@ impl Alarms {
     }
 }
 
-/// What scores in their order reach. A score that is no number counts as the worst.
-fn reached_by(scores: impl Iterator<Item = f64>, levels: &Levels) -> Reached {
+/// What events in their order reach, as in judging: whether each is a turn, and its score. A call's score alone only flags. A score that is no number counts
+/// as the worst.
+fn reached_by(events: impl Iterator<Item = (bool, f64)>, levels: &Levels) -> Reached {
     let mut trajectory = Trajectory::default();
     let mut reached = Reached::default();
-    for score in scores {
-        reached.event |= score >= levels.event_block || score.is_nan();
+    for (turn, score) in events {
+        reached.event |= turn && (score >= levels.event_block - SCORE_TOLERANCE || score.is_nan());
         reached.persistence |= trajectory.push(score, Params { tau: levels.tau_event, drift: levels.drift }).is_err();
     }
-    reached.persistence |= trajectory.persistence() >= levels.alarm;
+    reached.persistence |= trajectory.persistence() >= levels.alarm - SCORE_TOLERANCE;
     reached
 }
 
@@ -128,12 +130,14 @@ mod tests {
     #[test]
     fn both_levels_are_inclusive() {
         let of = |scores: &[f64]| {
-            let Reached { event, persistence } = reached_by(scores.iter().copied(), &LEVELS);
+            let Reached { event, persistence } = reached_by(scores.iter().map(|score| (true, *score)), &LEVELS);
             (event, persistence)
         };
         assert_eq!(of(&[0.0, 0.9, 0.0]), (true, false));
         assert_eq!(of(&[0.875, 0.125, 0.375]), (false, true), "0.75 + 0 + 0.25");
         assert_eq!(of(&[0.375, 0.0, 0.875]), (false, false), "0.25 - 0.125 + 0.75");
+        let calls = reached_by([(false, 0.9), (false, 0.9)].into_iter(), &LEVELS);
+        assert_eq!(calls, Reached { event: false, persistence: true }, "a call does not block alone");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::data::{self, Split};
 /// Events of a data folder, in the order of files, records and positions. Of those with the same text, label, kind, channel, part and unit the first stands for all.
 #[derive(Debug, Default)]
 pub struct Corpus {
-    /// All events with a word in them.
+    /// All of them.
     pub events: Vec<Event>,
     /// Number of the first event with this identity.
     known: BTreeMap<Key, usize>,
@@ -56,9 +56,6 @@ impl Corpus {
     pub fn extend(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
             self.read += u64::from(event.count);
-            if event.text.trim().is_empty() {
-                continue;
-            }
             let (set, unit, kind, text) = (event.set.clone(), event.unit.clone(), event.kind.clone(), event.text.clone());
             let key = (set, event.split, event.strict, unit, event.channel.name(), event.label, kind, text);
             match self.known.get(&key).and_then(|&at| self.events.get_mut(at)) {
@@ -134,7 +131,7 @@ mod tests {
         let other = r#""label":"benign","split":"train","unit":"v","text":"a b""#;
         let found = corpus(&[("x", same), ("x", other), ("x", same), ("x", r#""label":"benign","split":"train","unit":"u","text":"  ""#)]);
         assert_eq!(found.events.iter().map(|event| (event.unit.as_str(), event.count)).collect::<Vec<_>>(), [("u", 2), ("v", 1)]);
-        assert_eq!(found.read_events(), 4);
+        assert_eq!(found.read_events(), 3, "what is blank is no event");
         let (chosen, left) = found.training();
         assert_eq!((chosen.len(), left.kept, left.repeated), (1, 1, 1));
     }

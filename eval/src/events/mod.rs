@@ -80,7 +80,7 @@ impl Event {
     }
 }
 
-/// The events of a record in order. Those without a word are among them, as they are in judging.
+/// The events of a record in order. As in judging, what is blank is none.
 ///
 /// # Errors
 /// When a single text has no channel.
@@ -91,7 +91,9 @@ pub fn of_record(set: &str, record: &Record) -> anyhow::Result<Vec<Event>> {
             Some(data::Channel::Tool) => Channel::ToolResult,
             None => return Err(anyhow::anyhow!("give `user` or `tool`")),
         };
-        // Single texts are apart by what they are themselves.
+        if is_blank(text) {
+            return Ok(Vec::new());
+        }
         let label = if record.label == data::Label::Benign { Label::Benign } else { Label::Attack };
         return Ok(vec![Maker { set, record }.event(0, None, channel, text.clone(), label)]);
     }
@@ -117,15 +119,18 @@ pub fn of_record(set: &str, record: &Record) -> anyhow::Result<Vec<Event>> {
 
 /// The texts of a message that are events.
 fn texts(message: &Message) -> Vec<(Channel, String)> {
-    match message.role.as_str() {
+    let mut texts = match message.role.as_str() {
         "user" => vec![(Channel::User, message.content.clone())],
         "tool" => vec![(Channel::ToolResult, message.shown().to_owned())],
-        "assistant" => {
-            let calls = message.tool_calls.iter().map(|call| (Channel::ToolCall, called(call)));
-            calls.filter(|(_, text)| !text.is_empty()).collect()
-        }
+        "assistant" => message.tool_calls.iter().map(|call| (Channel::ToolCall, called(call))).collect(),
         _ => Vec::new(),
-    }
+    };
+    texts.retain(|(_, text)| !is_blank(text));
+    texts
+}
+
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_whitespace() || char::from(byte) == RECORD_BORDER)
 }
 
 /// The tool's name and the strings of its arguments, their keys among them, set apart as in judging.
@@ -243,19 +248,14 @@ mod tests {
         let record = record(
             r#""label":"benign","split":"train","messages":[{"role":"user","content":"one two"},{"role":"assistant","content":"",
                "tool_calls":[{"name":"f","arguments":{"to":["a b","c"],"deep":{"text":"d e"}}},{"name":"g","arguments":"{\"q\":\"f g\"}"},{"name":"h","arguments":{}}]},
-               {"role":"tool","content":"three","name":"f"},{"role":"tool","content":"","error":"no such file"},{"role":"user","content":"four"}]"#,
+               {"role":"tool","content":"three","name":"f"},{"role":"tool","content":"","error":"no such file"},{"role":"user","content":" "},{"role":"user","content":"four"}]"#,
         );
         let chats = crate::requests::chats(record.messages.as_deref().unwrap());
         let bytes = chats[0].bodies().next().unwrap();
         let body = Body::new(&bytes);
         let document = wire::read(&body, Some(Format::OpenAiChat), Direction::Request);
-        let wanted = [Channel::User, Channel::ToolResult, Channel::ToolCall];
-        let judged: Vec<_> = document
-            .events
-            .iter()
-            .filter(|event| wanted.contains(&event.channel))
-            .map(|event| (event.channel, event.text.as_ref()))
-            .collect();
+        let judged: Vec<_> =
+            document.events.iter().filter(|event| event.is_step()).map(|event| (event.channel, event.text.as_ref())).collect();
         let found = of_record("llm_chat", &record).unwrap();
         assert_eq!(found.iter().map(|event| (event.channel, event.text.as_str())).collect::<Vec<_>>(), judged);
     }
