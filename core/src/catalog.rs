@@ -34,9 +34,13 @@ pub(crate) struct Catalog<'t> {
     pub detector_rules: Vec<String>,
 }
 
+#[inline(never)]
 fn detector_rules(tables: &Tables<'_>) -> Vec<String> {
-    let rules = tables.detector.into_iter().flat_map(Detector::rules);
-    rules.map(|name| String::from("detector.") + name).collect()
+    let mut rules = Vec::new();
+    for name in tables.detector.into_iter().flat_map(Detector::rules) {
+        rules.push(["detector.", name].concat());
+    }
+    rules
 }
 
 impl<'t> Catalog<'t> {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::Catalog;
 use crate::limits::MAX_EXEMPTIONS;
 use crate::policy::PolicyError;
+use crate::verdict::Verdict;
 use crate::wire::{Channel, IssueKind};
 
 /// Rule id of a conversation that is blocked, or raised, by its resampling.
@@ -41,6 +42,18 @@ impl RuleUse {
             RuleUse::Label => "label",
             RuleUse::Score => "score",
             RuleUse::Block => "block",
+        }
+    }
+}
+
+impl RuleUse {
+    /// The verdict that a hit raises to by itself.
+    pub(crate) const fn verdict(self) -> Verdict {
+        match self {
+            RuleUse::Off | RuleUse::Score => Verdict::Allow,
+            RuleUse::Flag => Verdict::Flag,
+            RuleUse::Label => Verdict::Label,
+            RuleUse::Block => Verdict::Block,
         }
     }
 }

@@ -78,16 +78,6 @@ impl<'t> Detector<'t> {
         self.members.iter().map(|member| member.name).chain([PERSISTENCE, FAILED])
     }
 
-    /// The number of persistence among [`Detector::rules`].
-    pub(crate) fn persistence_rule(&self) -> usize {
-        self.members.len()
-    }
-
-    /// The number of failing among [`Detector::rules`].
-    pub(crate) fn failed_rule(&self) -> usize {
-        self.members.len() + 1
-    }
-
     /// Scores a text in folded form, or in ASCII with any case and white space. Linear in its length.
     ///
     /// Fails closed: a member whose score is no number makes the event's score 1.
