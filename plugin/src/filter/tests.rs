@@ -107,8 +107,12 @@ fn a_slow_burn_is_rejected_in_openai_shape() {
     assert_eq!(logs.len(), 1);
     assert_eq!(
         logs[0].1,
-        "floodmark verdict=block action=reject mode=enforce rule=instruction_seeding.ignore_earlier turn=1 score=0.7375 turns=4 \
-         format=openai_chat issues=- exempt=0 event=abc-1"
+        format!(
+            "floodmark verdict=block action=reject mode=enforce rule=instruction_seeding.ignore_earlier turn=1 score=0.7375 turns=4 \
+             event_peak={} persistence={} format=openai_chat issues=- exempt=0 event=abc-1",
+            host.state("floodmark.event_peak"),
+            host.state("floodmark.persistence")
+        )
     );
     // The gateway runs our response callback for our own reply: it must be left alone.
     host.response_headers.borrow_mut().insert(VERDICT_HEADER.to_owned(), "block".to_owned());
