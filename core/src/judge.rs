@@ -254,32 +254,10 @@ impl<'t> Judge<'t> {
     }
 
     /// The judgement of a body that was not read, because of `issue`.
-    pub fn unread(&self, issue: Issue, hint: Hint) -> Judgement<'t> {
-        let mut issues = Issues::default();
-        issues.push(issue.kind, issue.at);
-        let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
-        let (verdict, decisive) = match self.odd(issue, hint.ai_path, exempt) {
-            Some((verdict, rule)) => (verdict, Some(rule)),
-            None => (Verdict::Allow, None),
-        };
-        Judgement {
-            verdict,
-            decisive,
-            drop_messages: Vec::new(),
-            offending_strings: Vec::new(),
-            format: Format::Unknown,
-            score: Score::default(),
-            turn_messages: Vec::new(),
-            detected: None,
-            reasons: Vec::new(),
-            exempt_hits: self.exempt_issues(&issues, exempt),
-            issues,
-            rpc: Rpc::default(),
-            ids: Vec::new(),
-            stream: false,
-            tool_calls: 0,
-            tool_results: 0,
-        }
+    pub fn unread(&self, issue: Issue, hint: Hint) -> Judgement<'_> {
+        let mut document = Document::empty(Format::Unknown);
+        document.issues.push(issue.kind, issue.at);
+        self.judge_document(document, hint)
     }
 
     /// Whether the start of a body that is too large to judge is already known for AI traffic.

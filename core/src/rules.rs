@@ -84,10 +84,14 @@ fn issues(catalog: &Catalog<'_>) -> core::ops::Range<RuleNumber> {
 /// Every rule id in the order of the numbers.
 #[inline(never)]
 fn ids<'c>(catalog: &'c Catalog<'_>) -> Vec<&'c str> {
-    let mut ids: Vec<&str> = catalog.ids().collect();
-    ids.extend(IssueKind::ALL.iter().map(|kind| kind.rule()));
+    let mut ids = catalog.ids();
+    for kind in IssueKind::ALL {
+        ids.push(kind.rule());
+    }
     ids.push(RESAMPLING_RULE);
-    ids.extend(catalog.detector_rules.iter().map(String::as_str));
+    for rule in &catalog.detector_rules {
+        ids.push(rule);
+    }
     ids
 }
 

@@ -127,7 +127,7 @@ impl Counters {
             exempted: define(&["exempted"]),
             passed: names.passed.iter().map(|why| (*why, define(&["passed_why=", why.name()]))).collect(),
             issues: IssueKind::ALL.iter().map(|issue| define(&["issues_issue=", issue.name()])).collect(),
-            detector: floodmark_tables::DETECTOR.rules().map(|rule| define(&["detector_rule=", rule])).collect(),
+            detector: floodmark_tables::DETECTOR.rules().into_iter().map(|rule| define(&["detector_rule=", rule])).collect(),
         }
     }
 
