@@ -27,8 +27,7 @@ pub enum Unread {
     Flag,
 }
 
-/// Levels of the detector. Each is calibrated with the detector that this version brings, and taken from it where it is left out: a newer detector may
-/// have others.
+/// Levels of the detector; `None` is its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -54,7 +53,7 @@ pub struct Policy {
     /// What a turn that hits a category adds to the turn's score, by the category's name, 0 to 1; categories that are not named keep
     /// their own weight, and 0 switches a category off.
     pub weights: BTreeMap<String, f64>,
-    /// Levels of the detector.
+    /// Levels of the detector, each calibrated with the detector that this version brings and taken from it where it is left out.
     pub detector: DetectorParams,
     /// Patterns of your own; at most 64. A hit counts as one of a built-in pattern does: its category's weight, in every message.
     #[cfg(feature = "operator-patterns")]
