@@ -34,9 +34,16 @@ pub(crate) struct Catalog<'t> {
     pub detector_rules: Vec<String>,
 }
 
+#[inline(never)]
 fn detector_rules(tables: &Tables<'_>) -> Vec<String> {
-    let rules = tables.detector.into_iter().flat_map(Detector::rules);
-    rules.map(|name| String::from("detector.") + name).collect()
+    let names = tables.detector.map_or(Vec::new(), Detector::rules);
+    let mut rules = Vec::new();
+    for name in names {
+        let mut rule = String::from("detector.");
+        rule.push_str(name);
+        rules.push(rule);
+    }
+    rules
 }
 
 impl<'t> Catalog<'t> {
@@ -74,9 +81,15 @@ impl<'t> Catalog<'t> {
     }
 
     /// The rule ids of all patterns, in the order of their numbers.
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
-        let built_in = self.set.patterns.iter().map(|pattern| pattern.id);
-        built_in.chain((0..self.own_patterns()).filter_map(|number| Some(self.own(number)?.id)))
+    pub fn ids(&self) -> Vec<&str> {
+        let mut ids = Vec::new();
+        for pattern in self.set.patterns {
+            ids.push(pattern.id);
+        }
+        for own in (0..self.own_patterns()).filter_map(|number| self.own(number)) {
+            ids.push(own.id);
+        }
+        ids
     }
 
     /// What the rule ids of patterns begin with, before the dot.

@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 use crate::detector::{Detector, Levels};
 use crate::limits::SCORE_TOLERANCE;
 use crate::policy::DetectorParams;
+use crate::rules::RuleUse;
 use crate::scan::Texts;
 use crate::text::View;
 use crate::trajectory::{Params, Trajectory};
 
 /// What the detector found in one body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detected<'t> {
     /// The detector's version.
     pub version: &'t str,
@@ -24,8 +25,6 @@ pub struct Detected<'t> {
     pub peak_message: Option<u32>,
     /// The message at which persistence first reached the alarm level.
     pub alarm_message: Option<u32>,
-    /// Texts that count as the worst because a member gave no number.
-    pub failed: u32,
     /// Bit `r` is set when rule `r` of [`Detector::rules`] was met where it is not exempt.
     pub rules_met: u32,
 }
@@ -35,6 +34,8 @@ pub struct Detected<'t> {
 pub(crate) struct Detecting<'t> {
     pub detector: &'t Detector<'t>,
     pub levels: Levels,
+    /// Number of persistence among the detector's rules.
+    pub persistence_rule: usize,
 }
 
 /// The highest score of an event over its views.
@@ -66,7 +67,7 @@ impl<'t> Detecting<'t> {
             drift: params.drift.unwrap_or(drift),
             alarm: params.alarm.unwrap_or(alarm),
         };
-        Detecting { detector, levels }
+        Detecting { detector, levels, persistence_rule: detector.members.len() }
     }
 
     /// The highest score of each event. Linear in the texts.
@@ -80,7 +81,7 @@ impl<'t> Detecting<'t> {
             let Some((event, view, span)) = texts.place(number, View::Folded, found.span) else { continue };
             let Some(best) = best.get_mut(event) else { continue };
             if score > best.score || failed {
-                let rule = if failed { self.detector.failed_rule() } else { found.member };
+                let rule = if failed { self.persistence_rule + 1 } else { found.member };
                 *best = Scored { score, rule, chunk: found.chunk, view, span };
             }
         }
@@ -92,47 +93,50 @@ impl<'t> Detecting<'t> {
         score >= self.levels.event_block - SCORE_TOLERANCE
     }
 
-    /// The places in `steps` at which the first CUSUM, begun at `from`, left 0 and reached the alarm level.
-    pub fn alarm(&self, steps: &[Step], from: usize) -> Option<(usize, usize)> {
-        let (mut run, mut start) = (Trajectory::default(), from);
-        for (at, step) in steps.iter().enumerate().skip(from) {
-            // What is no number counts as the worst.
-            let cusum = run.push(step.score, self.params()).unwrap_or(f64::INFINITY);
-            if cusum >= self.levels.alarm - SCORE_TOLERANCE {
-                return Some((start, at));
+    /// Whether the CUSUM of `run` reaches the alarm level with this score. What is no number does.
+    pub fn alarms(&self, run: &mut Trajectory, score: f64) -> bool {
+        run.push(score, self.params()).unwrap_or(f64::INFINITY) >= self.levels.alarm - SCORE_TOLERANCE
+    }
+
+    /// The message with the highest score, the first of equals, of those that the first alarm came from; `None` in it when none of them is in a message.
+    /// `None` without an alarm.
+    pub fn heaviest(&self, steps: &[Step]) -> Option<Option<u32>> {
+        let (mut run, mut heaviest) = (Trajectory::default(), None);
+        for &Step { message, score, .. } in steps {
+            let alarms = self.alarms(&mut run, score);
+            if message.is_some() && heaviest.is_none_or(|(_, highest)| score > highest) {
+                heaviest = Some((message, score));
             }
-            if cusum <= 0.0 {
-                start = at + 1;
+            if alarms {
+                return Some(heaviest.and_then(|(message, _)| message));
+            }
+            // Nothing is left of what came before.
+            if run.cusum() <= 0.0 {
+                heaviest = None;
             }
         }
         None
     }
 
-    /// The message of the highest score that the first alarm came from; `None` in it when no message has any of them.
-    pub fn heaviest(&self, steps: &[Step]) -> Option<Option<u32>> {
-        let (start, at) = self.alarm(steps, 0)?;
-        let run = steps.get(start..=at).unwrap_or_default();
-        // Of equals `max_by` takes the last, so the order is turned.
-        let in_messages = run.iter().rev().filter(|step| step.message.is_some());
-        Some(in_messages.max_by(|one, other| one.score.total_cmp(&other.score)).and_then(|step| step.message))
-    }
-
-    /// The statistics of `steps`, over all of them: an alarm does not interrupt them.
-    pub fn trajectory(&self, steps: &[Step]) -> (Trajectory, Option<u32>) {
-        let (mut all, mut peak_message) = (Trajectory::default(), None);
-        for step in steps {
-            let before = all;
-            // Scores are finite; one that were not is an alarm.
-            let _ = all.push(step.score, self.params());
-            if before.events() == 0 || all.peak() > before.peak() {
-                peak_message = step.message;
-            }
-        }
-        (all, peak_message)
-    }
-
     fn params(&self) -> Params {
         Params { tau: self.levels.tau_event, drift: self.levels.drift }
+    }
+}
+
+impl Detected<'_> {
+    /// Notes that a rule was met, where it is not exempt.
+    pub(crate) fn met(&mut self, rule: usize, counts_as: Option<RuleUse>) {
+        self.rules_met |= u32::from(counts_as.is_some()).checked_shl(rule as u32).unwrap_or(0);
+    }
+
+    /// Adds an event that counts to the trajectory. An alarm does not interrupt its statistics.
+    pub(crate) fn push(&mut self, detecting: &Detecting<'_>, score: f64, message: Option<u32>) {
+        let before = self.trajectory;
+        // A score that is no number is an alarm already.
+        let _ = self.trajectory.push(score, detecting.params());
+        if before.events() == 0 || self.trajectory.peak() > before.peak() {
+            self.peak_message = message;
+        }
     }
 }
 

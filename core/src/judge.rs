@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use crate::catalog::Catalog;
 use crate::conversation::{Formula, Params, Profile, Score, Turn, drop_too};
-use crate::detected::{Detected, Detecting, Step};
+use crate::detected::{Detected, Detecting};
 use crate::limits::{MAX_DROPPED, MAX_EXEMPTIONS, MAX_REASONS};
 use crate::policy::{Policy, PolicyError, Unread};
-use crate::reason::Reason;
+use crate::reason::{Reason, Strongest};
 pub use crate::rules::RESAMPLING_RULE;
 use crate::rules::{self, Exempt, Exemption, RuleUse};
 use crate::scan::{Scanned, Scanner};
@@ -145,7 +145,7 @@ impl<'t> Judge<'t> {
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
         let resampling = self.params.resampling.then_some(self.profile);
         let Judge { catalog, weights, uses, detecting, .. } = self;
-        let mut scanned = Scanner { catalog, weights, uses, exempt, resampling, detecting: *detecting }.scan(&document);
+        let mut scanned = Scanner { catalog, weights, uses, exempt, resampling, detecting: detecting.as_ref() }.scan(&document);
         if scanned.undecoded {
             document.issues.push(IssueKind::EncodedSpans, 0);
         }
@@ -161,20 +161,22 @@ impl<'t> Judge<'t> {
         });
         let score = self.formula().score(&scanned.turns, adds);
         let resampled = resampled.filter(|reason| reason.counts_as != Some(RuleUse::Score) || score.resampling);
-        let odd = document
-            .issues
-            .as_slice()
-            .iter()
-            .filter_map(|issue| self.odd(*issue, hint.ai_path || document.format != Format::Unknown, exempt));
-        let by_score = score.reaches_tau.then(|| (Verdict::Block, self.peak(&score, &scanned).or_else(|| resampled.clone())));
-        let raised = &scanned.raised;
-        let raises = [(Verdict::Block, &raised.block), (Verdict::Label, &raised.label), (Verdict::Flag, &raised.flag)];
-        let of_rules = raises.into_iter().filter(|(_, reason)| reason.is_some()).map(|(verdict, reason)| (verdict, reason.clone()));
-        let of_many = resampled.as_ref().into_iter().chain(scanned.alarms.first());
-        let of_many = of_many.filter_map(|reason| Some((verdict_of(reason.counts_as?)?, Some(reason.clone()))));
-        // The first of the strongest decides: what stands at one place before what needs several.
-        let all = odd.map(|(verdict, reason)| (verdict, Some(reason))).chain(of_rules).chain(by_score).chain(of_many);
-        let (verdict, decisive) = all.fold((Verdict::Allow, None), |best, next| if next.0 > best.0 { next } else { best });
+        // The first of the strongest decides: what is odd, then what stands at one place, then what needs several.
+        let mut strongest = Strongest::default();
+        let recognised = hint.ai_path || document.format != Format::Unknown;
+        for issue in document.issues.as_slice() {
+            if let Some((verdict, reason)) = self.odd(*issue, recognised, exempt) {
+                strongest.raise(verdict, Some(&reason));
+            }
+        }
+        strongest.raise(scanned.strongest.verdict, scanned.strongest.reason.as_ref());
+        if score.reaches_tau {
+            strongest.raise(Verdict::Block, self.peak(&score, &scanned).as_ref().or(resampled.as_ref()));
+        }
+        for reason in [resampled.as_ref(), scanned.alarms.first()].into_iter().flatten() {
+            strongest.raise(reason.counts_as.map_or(Verdict::Allow, RuleUse::verdict), Some(reason));
+        }
+        let Strongest { verdict, reason: decisive } = strongest;
         let sticks = scanned.blocked_elsewhere || resampled.as_ref().is_some_and(|reason| reason.counts_as == Some(RuleUse::Block));
         let blocks = verdict == Verdict::Block && !sticks;
         let drop_messages = if blocks { self.to_drop(&mut scanned, adds).unwrap_or_default() } else { Vec::new() };
@@ -188,6 +190,7 @@ impl<'t> Judge<'t> {
         let Document { format, issues, rpc, stream, .. } = document;
         let exempt_hits = scanned.exempt_hits + self.exempt_issues(&issues, exempt);
         let Scanned { turn_messages, detected, .. } = scanned;
+        let detected = self.detecting.map(|detecting| Detected { version: detecting.detector.version, ..detected });
         Judgement {
             verdict,
             decisive,
@@ -231,60 +234,30 @@ impl<'t> Judge<'t> {
     /// Few messages without which nothing would block, chosen one by one; their events that the trajectory alarmed for are noted as hit. `None` when there
     /// are too many, or dropping does not help.
     fn to_drop(&self, scanned: &mut Scanned<'_>, resampling: bool) -> Option<Vec<u32>> {
-        let mut dropped = scanned.blocked_messages.clone();
         let alarms = scanned.alarms.first().is_some_and(|alarm| alarm.counts_as == Some(RuleUse::Block));
-        let detecting = self.detecting.filter(|_| alarms);
-        // One may bring up the other: without some messages those that are left weigh more.
-        loop {
-            let known = dropped.len();
-            let stays = |message: u32| dropped.binary_search(&message).is_err();
-            let turns = scanned.turns.iter().copied().zip(scanned.turn_messages.iter().copied());
-            let (turns, messages): (Vec<Turn>, Vec<u32>) = turns.filter(|(_, message)| stays(*message)).unzip();
-            let steps: Vec<Step> = scanned.steps.iter().copied().filter(|step| step.message.is_none_or(stays)).collect();
-            for message in self.formula().without(&turns, &messages, resampling)? {
-                drop_too(&mut dropped, message);
-            }
-            if let Some(heaviest) = detecting.and_then(|detecting| detecting.heaviest(&steps)) {
-                drop_too(&mut dropped, heaviest?);
-                let of_message = steps.iter().filter(|step| step.message == heaviest);
+        let detecting = self.detecting.as_ref().filter(|_| alarms);
+        let mut turns: Vec<(Turn, u32)> = scanned.turns.iter().copied().zip(scanned.turn_messages.iter().copied()).collect();
+        let mut dropped = scanned.blocked_messages.clone();
+        while dropped.len() <= MAX_DROPPED {
+            turns.retain(|(_, message)| !dropped.contains(message));
+            scanned.steps.retain(|step| step.message.is_none_or(|message| !dropped.contains(&message)));
+            let next = self.formula().heaviest(&turns, resampling).or_else(|| {
+                let heaviest = detecting?.heaviest(&scanned.steps)?;
+                let of_message = scanned.steps.iter().filter(|step| step.message == heaviest);
                 scanned.hit_events.extend(of_message.map(|step| step.event));
-            }
-            if dropped.len() > MAX_DROPPED {
-                return None;
-            }
-            if dropped.len() == known {
-                return Some(dropped);
-            }
+                Some(heaviest)
+            });
+            let Some(next) = next else { return Some(dropped) };
+            drop_too(&mut dropped, next?);
         }
+        None
     }
 
     /// The judgement of a body that was not read, because of `issue`.
-    pub fn unread(&self, issue: Issue, hint: Hint) -> Judgement<'t> {
-        let mut issues = Issues::default();
-        issues.push(issue.kind, issue.at);
-        let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
-        let (verdict, decisive) = match self.odd(issue, hint.ai_path, exempt) {
-            Some((verdict, rule)) => (verdict, Some(rule)),
-            None => (Verdict::Allow, None),
-        };
-        Judgement {
-            verdict,
-            decisive,
-            drop_messages: Vec::new(),
-            offending_strings: Vec::new(),
-            format: Format::Unknown,
-            score: Score::default(),
-            turn_messages: Vec::new(),
-            detected: None,
-            reasons: Vec::new(),
-            exempt_hits: self.exempt_issues(&issues, exempt),
-            issues,
-            rpc: Rpc::default(),
-            ids: Vec::new(),
-            stream: false,
-            tool_calls: 0,
-            tool_results: 0,
-        }
+    pub fn unread(&self, issue: Issue, hint: Hint) -> Judgement<'_> {
+        let mut document = Document::empty(Format::Unknown);
+        document.issues.push(issue.kind, issue.at);
+        self.judge_document(document, hint)
     }
 
     /// Whether the start of a body that is too large to judge is already known for AI traffic.
@@ -304,8 +277,9 @@ impl<'t> Judge<'t> {
             (None, Effect::Refuse, Unread::Flag) if !recognised => return None,
             (None, Effect::Refuse | Effect::Flag, _) => RuleUse::Flag,
         };
-        let verdict = verdict_of(rule_use).filter(|verdict| recognised || *verdict < Verdict::Block)?;
-        (!exempt.covers(number, None)).then(|| (verdict, Reason::of_rule(issue.kind.rule(), Some(rule_use))))
+        let verdict = rule_use.verdict();
+        let raises = verdict > Verdict::Allow && (recognised || verdict < Verdict::Block);
+        (raises && !exempt.covers(number, None)).then(|| (verdict, Reason::of_rule(issue.kind.rule(), Some(rule_use))))
     }
 
     /// How many kinds of issues there are that an exemption covers.
@@ -322,16 +296,6 @@ impl<'t> Judge<'t> {
         let channel = Some(if user { Channel::User } else { Channel::ToolResult });
         let turn = scanned.turn_messages.get(at).copied();
         Some(Reason { category: Some(pattern.category_name), channel, turn, ..Reason::of_rule(pattern.id, Some(RuleUse::Score)) })
-    }
-}
-
-/// The verdict that a hit of this use raises to by itself.
-fn verdict_of(rule_use: RuleUse) -> Option<Verdict> {
-    match rule_use {
-        RuleUse::Off | RuleUse::Score => None,
-        RuleUse::Flag => Some(Verdict::Flag),
-        RuleUse::Label => Some(Verdict::Label),
-        RuleUse::Block => Some(Verdict::Block),
     }
 }
 

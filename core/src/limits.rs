@@ -2,6 +2,8 @@
 
 /// Deepest nesting of JSON objects and arrays that is read.
 pub const MAX_DEPTH: usize = 128;
+/// Of an object with at most so many keys each is compared with each; more are put in order.
+pub const FEW_KEYS: usize = 16;
 /// Deepest nesting of content parts whose keys are told apart; what lies deeper is scanned as plain strings.
 pub const MAX_CONTENT_LEVELS: usize = 8;
 /// Most events (messages, tool results, tool calls) of one body that are told apart; more is an issue that refuses.

@@ -27,8 +27,7 @@ pub enum Unread {
     Flag,
 }
 
-/// Levels of the detector. Each is calibrated with the detector that this version brings, and taken from it where it is left out: a newer detector may
-/// have others.
+/// Levels of the detector; `None` is its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -54,7 +53,7 @@ pub struct Policy {
     /// What a turn that hits a category adds to the turn's score, by the category's name, 0 to 1; categories that are not named keep
     /// their own weight, and 0 switches a category off.
     pub weights: BTreeMap<String, f64>,
-    /// Levels of the detector.
+    /// Levels of the detector, each calibrated with the detector that this version brings and taken from it where it is left out.
     pub detector: DetectorParams,
     /// Patterns of your own; at most 64. A hit counts as one of a built-in pattern does: its category's weight, in every message.
     #[cfg(feature = "operator-patterns")]
@@ -91,30 +90,31 @@ impl Policy {
     pub fn weights(&self, categories: &[(&str, f64)]) -> Result<Vec<f64>, PolicyError> {
         self.check_params()?;
         for (name, &weight) in &self.weights {
-            let key = || format!("weights.{name}");
+            let key = format!("weights.{name}");
             if categories.iter().all(|(known, _)| known != name) {
                 let known: Vec<&str> = categories.iter().map(|(name, _)| *name).collect();
-                return Err(PolicyError { key: key(), problem: format!("unknown category; known are {}", known.join(", ")) });
+                return Err(PolicyError { key, problem: format!("unknown category; known are {}", known.join(", ")) });
             }
-            fraction(key, weight, 0.0, "0")?;
+            number(key, weight, 0.0, 1.0)?;
         }
         Ok(categories.iter().map(|(name, weight)| self.weights.get(*name).copied().unwrap_or(*weight)).collect())
     }
 
     fn check_params(&self) -> Result<(), PolicyError> {
         let Params { rho, delta, beta_e, beta_r, tau, .. } = self.conversation;
-        for (name, value) in [("rho", rho), ("delta", delta), ("beta_e", beta_e), ("beta_r", beta_r)] {
-            fraction(|| format!("conversation.{name}"), value, 0.0, "0")?;
-        }
-        // At 0 every conversation would be blocked.
-        fraction(|| "conversation.tau".to_string(), tau, MIN_TAU, "0.01")?;
         let DetectorParams { event_block, drift, alarm } = self.detector;
-        fraction(|| "detector.drift".to_string(), drift.unwrap_or_default(), 0.0, "0")?;
-        for (name, level, most, words) in [("event_block", event_block, 1.0, "1"), ("alarm", alarm, MAX_ALARM, "16384")] {
-            if level.is_some_and(|level| !(MIN_TAU..=most).contains(&level)) {
-                let problem = format!("is out of range; give a number from 0.01 to {words}");
-                return Err(PolicyError { key: format!("detector.{name}"), problem });
-            }
+        for (key, value, least, most) in [
+            ("conversation.rho", rho, 0.0, 1.0),
+            ("conversation.delta", delta, 0.0, 1.0),
+            ("conversation.beta_e", beta_e, 0.0, 1.0),
+            ("conversation.beta_r", beta_r, 0.0, 1.0),
+            // At 0 everything would be blocked.
+            ("conversation.tau", tau, MIN_TAU, 1.0),
+            ("detector.event_block", event_block.unwrap_or(1.0), MIN_TAU, 1.0),
+            ("detector.drift", drift.unwrap_or(0.0), 0.0, 1.0),
+            ("detector.alarm", alarm.unwrap_or(1.0), MIN_TAU, MAX_ALARM),
+        ] {
+            number(key.to_string(), value, least, most)?;
         }
         let Params { min_user_turns, min_turns, window_max_turns, window_min_turns, fresh_turns, gone_turns, .. } = self.conversation;
         for (name, turns, least, most) in [
@@ -134,10 +134,12 @@ impl Policy {
     }
 }
 
-/// Checks a number that is at most 1. `least` comes in words too: printing any `f64` takes 14 KB of code, which gateways compile at every start.
-fn fraction(key: impl FnOnce() -> String, value: f64, least: f64, words: &str) -> Result<(), PolicyError> {
-    if (least..=1.0).contains(&value) {
+/// Checks a number. Its range is put together of the few that there are: printing any `f64` takes 14 KB of code, which gateways compile at every start.
+#[inline(never)]
+fn number(key: String, value: f64, least: f64, most: f64) -> Result<(), PolicyError> {
+    if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(PolicyError { key: key(), problem: format!("is out of range; give a number from {words} to 1") })
+    let (least, most) = (if least > 0.0 { "0.01" } else { "0" }, if most > 1.0 { "16384" } else { "1" });
+    Err(PolicyError { key, problem: format!("is out of range; give a number from {least} to {most}") })
 }

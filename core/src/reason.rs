@@ -2,6 +2,7 @@
 
 use crate::rules::RuleUse;
 use crate::text::View;
+use crate::verdict::Verdict;
 use crate::wire::Channel;
 
 /// Why a verdict is not `allow`, or what was found on the way.
@@ -29,5 +30,22 @@ impl<'t> Reason<'t> {
     /// A rule with no place in a text.
     pub fn of_rule(rule: &'t str, counts_as: Option<RuleUse>) -> Self {
         Reason { rule, category: None, channel: None, turn: None, span: None, view: None, chunk: None, counts_as }
+    }
+}
+
+/// The strongest verdict that anything raised to, and the first that did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Strongest<'t> {
+    pub verdict: Verdict,
+    pub reason: Option<Reason<'t>>,
+}
+
+impl<'t> Strongest<'t> {
+    /// Takes what raises the verdict to `verdict`; what only comes up to it changes nothing.
+    #[inline(never)]
+    pub fn raise(&mut self, verdict: Verdict, reason: Option<&Reason<'t>>) {
+        if verdict > self.verdict {
+            *self = Strongest { verdict, reason: reason.cloned() };
+        }
     }
 }

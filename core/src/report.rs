@@ -78,8 +78,6 @@ pub struct DetectorReport<'a> {
     pub frac_over_tau: f64,
     /// The message at which the running sum first reached the alarm level; null where it did not, or nobody looks for it.
     pub alarm_message: Option<u32>,
-    /// Texts that count as the worst because a part of the detector gave no number.
-    pub failed: u32,
 }
 
 /// A reason, ready for JSON.
@@ -154,7 +152,6 @@ impl<'a> From<&'a Detected<'_>> for DetectorReport<'a> {
             persistence: trajectory.persistence(),
             frac_over_tau: trajectory.frac_over_tau(),
             alarm_message: detected.alarm_message,
-            failed: detected.failed,
         }
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::Catalog;
 use crate::limits::MAX_EXEMPTIONS;
 use crate::policy::PolicyError;
+use crate::verdict::Verdict;
 use crate::wire::{Channel, IssueKind};
 
 /// Rule id of a conversation that is blocked, or raised, by its resampling.
@@ -45,6 +46,18 @@ impl RuleUse {
     }
 }
 
+impl RuleUse {
+    /// The verdict that a hit raises to by itself.
+    pub(crate) const fn verdict(self) -> Verdict {
+        match self {
+            RuleUse::Off | RuleUse::Score => Verdict::Allow,
+            RuleUse::Flag => Verdict::Flag,
+            RuleUse::Label => Verdict::Label,
+            RuleUse::Block => Verdict::Block,
+        }
+    }
+}
+
 /// Number of a rule: patterns as the catalog numbers them, then the kinds of issues, then resampling, then the detector's.
 pub(crate) type RuleNumber = usize;
 
@@ -71,10 +84,14 @@ fn issues(catalog: &Catalog<'_>) -> core::ops::Range<RuleNumber> {
 /// Every rule id in the order of the numbers.
 #[inline(never)]
 fn ids<'c>(catalog: &'c Catalog<'_>) -> Vec<&'c str> {
-    let mut ids: Vec<&str> = catalog.ids().collect();
-    ids.extend(IssueKind::ALL.iter().map(|kind| kind.rule()));
+    let mut ids = catalog.ids();
+    for kind in IssueKind::ALL {
+        ids.push(kind.rule());
+    }
     ids.push(RESAMPLING_RULE);
-    ids.extend(catalog.detector_rules.iter().map(String::as_str));
+    for rule in &catalog.detector_rules {
+        ids.push(rule);
+    }
     ids
 }
 

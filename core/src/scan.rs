@@ -7,9 +7,11 @@ use crate::catalog::Catalog;
 use crate::conversation::{Profile, Resampling, Turn, drop_too};
 use crate::detected::{Detected, Detecting, Scored, Step};
 use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
-use crate::reason::Reason;
+use crate::reason::{Reason, Strongest};
 use crate::rules::{self, Exempt, RuleUse};
 use crate::text::{Decoded, Folded, View, decode};
+use crate::trajectory::Trajectory;
+use crate::verdict::Verdict;
 use crate::wire::{Channel, Document, Event};
 
 /// What the scan of a document's events gave.
@@ -29,7 +31,8 @@ pub(crate) struct Scanned<'t> {
     pub undecoded: bool,
     /// Whether the operator's own patterns would have had to be looked at more closely than is allowed.
     pub own_unread: bool,
-    pub raised: Raised<'t>,
+    /// What hits raise the verdict to by themselves.
+    pub strongest: Strongest<'t>,
     /// Indices of the events that are turns and hold a hit which counts.
     pub hit_events: Vec<usize>,
     /// Messages that hold a hit which blocks alone, ascending; no more than show that there are too many.
@@ -37,10 +40,10 @@ pub(crate) struct Scanned<'t> {
     /// A hit that blocks alone stands outside the messages.
     pub blocked_elsewhere: bool,
     pub exempt_hits: u32,
-    /// Bits of the detector's rules that events met where they are not exempt.
-    pub rules_met: u32,
-    /// What the detector found; `None` when it was not asked.
-    pub detected: Option<Detected<'t>>,
+    /// What the detector found; nothing when it was not asked.
+    pub detected: Detected<'t>,
+    /// The trajectory since the last alarm.
+    pub run: Trajectory,
     /// The events of the trajectory that count, in wire order.
     pub steps: Vec<Step>,
     /// Each alarm of the trajectory, at most [`MAX_REASONS`].
@@ -70,26 +73,6 @@ impl Texts<'_, '_> {
     }
 }
 
-/// The first hit that raises the verdict by itself, for each verdict that it can raise to.
-#[derive(Debug, Default)]
-pub(crate) struct Raised<'t> {
-    pub flag: Option<Reason<'t>>,
-    pub label: Option<Reason<'t>>,
-    pub block: Option<Reason<'t>>,
-}
-
-impl<'t> Raised<'t> {
-    /// Where the first hit of this meaning belongs, if it raises anything.
-    fn slot(&mut self, counts_as: Option<RuleUse>) -> Option<&mut Option<Reason<'t>>> {
-        match counts_as? {
-            RuleUse::Flag => Some(&mut self.flag),
-            RuleUse::Label => Some(&mut self.label),
-            RuleUse::Block => Some(&mut self.block),
-            RuleUse::Off | RuleUse::Score => None,
-        }
-    }
-}
-
 /// A pattern that an event holds.
 struct EventHit {
     pattern: u16,
@@ -108,26 +91,25 @@ pub(crate) struct Scanner<'s> {
     /// Whose resampling check is made, if any.
     pub resampling: Option<Profile>,
     /// What scores the events, where any of its rules is looked for.
-    pub detecting: Option<Detecting<'s>>,
+    pub detecting: Option<&'s Detecting<'s>>,
 }
 
 impl<'t> Scanned<'t> {
     /// Notes a hit in `event`; `reason` is made only where it is kept.
-    fn take(&mut self, event: &Event<'_>, counts_as: Option<RuleUse>, reason: impl FnOnce() -> Option<Reason<'t>>) {
+    #[inline(never)]
+    fn take(&mut self, event: &Event<'_>, counts_as: Option<RuleUse>, reason: &dyn Fn() -> Option<Reason<'t>>) {
         self.exempt_hits += u32::from(counts_as.is_none());
-        if counts_as == Some(RuleUse::Block) {
+        let verdict = counts_as.map_or(Verdict::Allow, RuleUse::verdict);
+        if verdict == Verdict::Block {
             if let Some(message) = event.message {
                 drop_too(&mut self.blocked_messages, message);
             }
             self.blocked_elsewhere |= event.message.is_none();
         }
-        let first = self.raised.slot(counts_as).filter(|slot| slot.is_none());
         let reasons = if event.is_turn() { &mut self.turn_reasons } else { &mut self.other_reasons };
-        if first.is_some() || reasons.len() < MAX_REASONS {
+        if verdict > self.strongest.verdict || reasons.len() < MAX_REASONS {
             let reason = reason();
-            if let Some(first) = first {
-                first.clone_from(&reason);
-            }
+            self.strongest.raise(verdict, reason.as_ref());
             if reasons.len() < MAX_REASONS {
                 reasons.extend(reason);
             }
@@ -152,7 +134,7 @@ impl<'s> Scanner<'s> {
         let texts = Texts { document, decoded: &decoded, views: &views };
         let (hits, whole) = self.hits(&texts);
         scanned.own_unread = !whole;
-        let scores = self.detecting.map(|detecting| detecting.scores(&texts)).unwrap_or_default();
+        let scores = self.detecting.map_or(Vec::new(), |detecting| detecting.scores(&texts));
         let mut resampling = self.resampling.filter(|_| may_resample(document)).map(Resampling::new);
         for (number, (event, hits)) in document.events.iter().zip(&hits).enumerate() {
             self.event(number, event, hits, &mut scanned);
@@ -170,9 +152,6 @@ impl<'s> Scanner<'s> {
                     scanned.resampling = event.message;
                 }
             }
-        }
-        if let Some(detecting) = self.detecting {
-            self.accumulate(detecting, document, &scores, &mut scanned);
         }
         scanned
     }
@@ -207,7 +186,7 @@ impl<'s> Scanner<'s> {
             if let Some(RuleUse::Score | RuleUse::Block) = counts_as {
                 counting.push(hit.pattern);
             }
-            scanned.take(event, counts_as, || Some(Reason { counts_as, ..self.reason(event, hit)? }));
+            scanned.take(event, counts_as, &|| Some(Reason { counts_as, ..self.reason(event, hit)? }));
         }
         if event.is_turn() {
             if !counting.is_empty() {
@@ -222,67 +201,57 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Takes what the detector says of one event.
-    fn detect(&self, detecting: Detecting<'s>, number: usize, event: &Event<'_>, scored: &Scored, scanned: &mut Scanned<'s>) {
-        let channel = Some(event.channel);
-        let rule = rules::detector_number(self.catalog, scored.rule);
-        let rule_use = self.uses.get(rule).copied().flatten().unwrap_or(RuleUse::Off);
-        let exempt = self.exempt.covers(rule, channel);
+    /// Takes what the detector says of one event: a hit by itself, and a step of the trajectory. After an alarm the sum begins anew.
+    fn detect(&self, detecting: &Detecting<'_>, number: usize, event: &Event<'_>, scored: &Scored, scanned: &mut Scanned<'s>) {
+        let (score, channel, turn) = (scored.score, Some(event.channel), event.message);
+        scanned.detected.scores.push(score);
+        scanned.detected.messages.push(turn);
+        let (id, rule_use, exempt) = self.detector_rule(scored.rule, event);
         if rule_use == RuleUse::Off {
             return;
         }
-        if detecting.is_over(scored.score) {
+        if detecting.is_over(score) {
             let counts_as = match rule_use {
                 _ if exempt => None,
                 RuleUse::Score if event.is_turn() => Some(RuleUse::Block),
                 RuleUse::Score => Some(RuleUse::Flag),
                 other => Some(other),
             };
-            if counts_as == Some(RuleUse::Block) && event.is_turn() && scanned.hit_events.last() != Some(&number) {
+            scanned.detected.met(scored.rule, counts_as);
+            if counts_as == Some(RuleUse::Block) && event.is_turn() {
                 scanned.hit_events.push(number);
             }
-            if counts_as.is_some() {
-                scanned.rules_met |= rule_bit(scored.rule);
-            }
-            let (id, view, span) = (self.catalog.detector_rules.get(scored.rule), Some(scored.view), Some(scored.span));
-            scanned.take(event, counts_as, || {
-                let turn = event.message;
-                Some(Reason { channel, turn, span, view, chunk: Some(scored.chunk), ..Reason::of_rule(id?, counts_as) })
+            scanned.take(event, counts_as, &|| {
+                let (span, view, chunk) = (Some(scored.span), Some(scored.view), Some(scored.chunk));
+                Some(Reason { channel, turn, span, view, chunk, ..Reason::of_rule(id, counts_as) })
             });
         }
-        let persistence = rules::detector_number(self.catalog, detecting.detector.persistence_rule());
-        if event.is_step() && !exempt && !self.exempt.covers(persistence, channel) {
-            scanned.steps.push(Step { event: number, message: event.message, score: scored.score });
+        let (id, rule_use, sum_exempt) = self.detector_rule(detecting.persistence_rule, event);
+        if exempt || sum_exempt || !event.is_step() {
+            return;
+        }
+        scanned.steps.push(Step { event: number, message: turn, score });
+        scanned.detected.push(detecting, score, turn);
+        if rule_use != RuleUse::Off && detecting.alarms(&mut scanned.run, score) {
+            scanned.run = Trajectory::default();
+            let counts_as = Some(if rule_use == RuleUse::Score { RuleUse::Block } else { rule_use });
+            if scanned.alarms.is_empty() {
+                scanned.detected.alarm_message = turn;
+                scanned.detected.met(detecting.persistence_rule, counts_as);
+            }
+            if scanned.alarms.len() < MAX_REASONS {
+                scanned.alarms.push(Reason { channel, turn, ..Reason::of_rule(id, counts_as) });
+            }
         }
     }
 
-    /// Takes the trajectory of the events that count, and its alarms. After an alarm the sum begins anew.
-    fn accumulate(&self, detecting: Detecting<'s>, document: &Document<'_>, scores: &[Scored], scanned: &mut Scanned<'s>) {
-        let (trajectory, peak_message) = detecting.trajectory(&scanned.steps);
-        let rule = detecting.detector.persistence_rule();
-        let rule_use = self.uses.get(rules::detector_number(self.catalog, rule)).copied().flatten().unwrap_or(RuleUse::Off);
-        let counts_as = if rule_use == RuleUse::Score { RuleUse::Block } else { rule_use };
-        let mut from = 0;
-        while let Some((_, at)) = detecting.alarm(&scanned.steps, from).filter(|_| rule_use != RuleUse::Off) {
-            from = at + 1;
-            let event = scanned.steps.get(at).and_then(|step| document.events.get(step.event));
-            let Some((event, id)) = event.zip(self.catalog.detector_rules.get(rule)) else { break };
-            if scanned.alarms.len() < MAX_REASONS {
-                let (channel, turn) = (Some(event.channel), event.message);
-                scanned.alarms.push(Reason { channel, turn, ..Reason::of_rule(id, Some(counts_as)) });
-            }
-        }
-        let failed = detecting.detector.failed_rule();
-        scanned.detected = Some(Detected {
-            version: detecting.detector.version,
-            scores: scores.iter().map(|scored| scored.score).collect(),
-            messages: document.events.iter().map(|event| event.message).collect(),
-            trajectory,
-            peak_message,
-            alarm_message: scanned.alarms.first().and_then(|alarm| alarm.turn),
-            failed: scores.iter().map(|scored| u32::from(scored.rule == failed)).sum(),
-            rules_met: if scanned.alarms.is_empty() { scanned.rules_met } else { scanned.rules_met | rule_bit(rule) },
-        });
+    /// A rule of the detector: its id, what a hit means in a turn, and whether it is exempt in an event.
+    #[inline(never)]
+    fn detector_rule(&self, rule: usize, event: &Event<'_>) -> (&'s str, RuleUse, bool) {
+        let number = rules::detector_number(self.catalog, rule);
+        let id = self.catalog.detector_rules.get(rule).map_or("", String::as_str);
+        let rule_use = self.uses.get(number).copied().flatten().unwrap_or(RuleUse::Off);
+        (id, rule_use, self.exempt.covers(number, Some(event.channel)))
     }
 
     /// What a hit means in a turn.
@@ -320,11 +289,6 @@ impl<'s> Scanner<'s> {
             counts_as: None,
         })
     }
-}
-
-/// The bit of a detector's rule among those that were met.
-fn rule_bit(rule: usize) -> u32 {
-    u32::try_from(rule).ok().and_then(|rule| 1u32.checked_shl(rule)).unwrap_or(0)
 }
 
 /// Whether there are enough user messages long enough to resample: three pairs need four. Most requests are spared the work.

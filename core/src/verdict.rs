@@ -1,9 +1,10 @@
 //! Verdicts and actions: what is judged, and what the proxy does about it (DESIGN.md 11, one table for JSON, metrics, logs and docs).
 
 /// The judgement, in rising order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Nothing to say.
+    #[default]
     Allow,
     /// Worth a log line.
     Flag,

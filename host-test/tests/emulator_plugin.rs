@@ -187,8 +187,8 @@ fn a_bad_configuration_is_refused_with_the_keys_path_in_one_line() {
 fn the_start_logs_version_and_tables() {
     let gateway = gateway(MONITOR, Options::default());
     let banner = &gateway.logs()[0].text;
-    let tables = floodmark_tables::CATEGORIES.fingerprint.to_string();
-    assert!(banner.starts_with(&format!("floodmark {} ", env!("CARGO_PKG_VERSION"))) && banner.contains(&tables), "{banner}");
+    let tables = format!(" tables {} detector {}", floodmark_tables::CATEGORIES.fingerprint, floodmark_tables::DETECTOR.version);
+    assert!(banner.starts_with(&format!("floodmark {} ", env!("CARGO_PKG_VERSION"))) && banner.ends_with(&tables), "{banner}");
 }
 
 #[test]

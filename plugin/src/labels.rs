@@ -28,9 +28,20 @@ pub fn request_headers(judgement: &Judgement<'_>, action: Action, event_id: &str
     headers
 }
 
-/// The conversation's score as the report spells it. JSON's way: `f64`'s own takes 14 KB of code.
+/// The conversation's score as the report spells it.
 pub fn score(judgement: &Judgement<'_>) -> String {
-    serde_json::to_string(&judgement.score.score).unwrap_or_default()
+    number(judgement.score.score)
+}
+
+/// The highest score of an event and the persistence of the trajectory; `None` where the detector was not asked.
+pub fn detector(judgement: &Judgement<'_>) -> [Option<String>; 2] {
+    let trajectory = judgement.detected.as_ref().map(|detected| detected.trajectory);
+    [trajectory.map(|trajectory| number(trajectory.peak())), trajectory.map(|trajectory| number(trajectory.persistence()))]
+}
+
+/// A number in JSON's way: `f64`'s own takes 14 KB of code.
+pub fn number(number: f64) -> String {
+    serde_json::to_string(&number).unwrap_or_default()
 }
 
 /// Filter state, for access logs and other filters.
@@ -42,6 +53,8 @@ pub fn filter_state(judgement: &Judgement<'_>, action: Action, event_id: &str) -
         ("floodmark.score", score(judgement)),
         ("floodmark.event_id", event_id.to_owned()),
     ];
+    let names = ["floodmark.event_peak", "floodmark.persistence"];
+    states.extend(names.into_iter().zip(detector(judgement)).filter_map(|(name, number)| Some((name, number?))));
     states.extend(report.rule.map(|rule| ("floodmark.rule", rule.to_owned())));
     states.extend(serde_json::to_string(&report).ok().map(|json| ("floodmark.report", json)));
     states

@@ -22,8 +22,10 @@ pub mod request;
 #[cfg(all(target_arch = "wasm32", feature = "trap-for-tests"))]
 mod trap;
 
-/// Version, git hash of the build and fingerprint of the tables, as logged at VM start.
+/// Version, git hash of the build, fingerprint of the patterns and version of the detector, as logged at VM start.
 pub fn banner() -> String {
     let git = option_env!("FLOODMARK_GIT").unwrap_or("unknown");
-    format!("floodmark {} (git {git}) tables {}", env!("CARGO_PKG_VERSION"), floodmark_tables::CATEGORIES.fingerprint)
+    let (version, patterns, detector) =
+        (env!("CARGO_PKG_VERSION"), floodmark_tables::CATEGORIES.fingerprint, floodmark_tables::DETECTOR.version);
+    format!("floodmark {version} (git {git}) tables {patterns} detector {detector}")
 }

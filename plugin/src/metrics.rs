@@ -78,6 +78,8 @@ pub struct Counters {
     exempted: Option<u32>,
     passed: Vec<(Passed, Option<u32>)>,
     issues: Vec<Option<u32>>,
+    /// By the detector's rules.
+    detector: Vec<Option<u32>>,
 }
 
 /// Numbers of all counters.
@@ -125,16 +127,22 @@ impl Counters {
             exempted: define(&["exempted"]),
             passed: names.passed.iter().map(|why| (*why, define(&["passed_why=", why.name()]))).collect(),
             issues: IssueKind::ALL.iter().map(|issue| define(&["issues_issue=", issue.name()])).collect(),
+            detector: floodmark_tables::DETECTOR.rules().into_iter().map(|rule| define(&["detector_rule=", rule])).collect(),
         }
     }
 
-    /// A body was judged. Each kind of issue counts once, and so do hits that an exemption covers.
-    pub fn judged(&self, host: &dyn Host, mode: Mode, verdict: Verdict, issues: &Issues, exempt_hits: u32) {
+    /// A body was judged. Each kind of issue counts once, and so do hits that an exemption covers, and each of the detector's rules that was met.
+    pub fn judged(&self, host: &dyn Host, mode: Mode, verdict: Verdict, issues: &Issues, exempt_hits: u32, rules_met: u32) {
         let own = if mode == Mode::Enforce { Verdict::ALL.len() } else { 0 };
         let position = Verdict::ALL.iter().position(|known| *known == verdict);
         count(host, position.and_then(|at| self.judged.get(own + at).copied().flatten()));
         for kind in issues.kinds() {
             self.issue(host, kind);
+        }
+        for (rule, counter) in self.detector.iter().enumerate() {
+            if rules_met >> (rule % 32) & 1 == 1 {
+                count(host, *counter);
+            }
         }
         if exempt_hits > 0 {
             count(host, self.exempted);

@@ -2,8 +2,9 @@
 use std::collections::BTreeMap;
 
 use floodmark_core::Policy;
+use floodmark_core::detector;
 use floodmark_core::wire::{Effect, IssueKind};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::{CATEGORIES, DETECTOR};
 use serde::Serialize;
 
 /// What the page needs to explain a report.
@@ -19,7 +20,18 @@ pub struct About {
     /// Weight of each category.
     categories: BTreeMap<&'static str, f64>,
     policy: Policy,
+    detector: Levels,
     issues: BTreeMap<&'static str, Issue>,
+}
+
+/// The detector's version and levels.
+#[derive(Serialize)]
+struct Levels {
+    version: &'static str,
+    tau_event: f64,
+    event_block: f64,
+    drift: f64,
+    alarm: f64,
 }
 
 #[derive(Serialize)]
@@ -30,6 +42,7 @@ struct Issue {
 
 /// What this build is.
 pub fn about() -> About {
+    let detector::Levels { tau_event, event_block, drift, alarm } = DETECTOR.levels;
     About {
         version: env!("CARGO_PKG_VERSION"),
         git: option_env!("FLOODMARK_GIT").unwrap_or("unknown"),
@@ -37,6 +50,7 @@ pub fn about() -> About {
         patterns: CATEGORIES.patterns.len(),
         categories: CATEGORIES.categories.iter().map(|category| (category.name, category.weight)).collect(),
         policy: Policy::default(),
+        detector: Levels { version: DETECTOR.version, tau_event, event_block, drift, alarm },
         issues: IssueKind::ALL.iter().map(|kind| (kind.name(), issue(*kind))).collect(),
     }
 }

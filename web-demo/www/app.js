@@ -3,7 +3,7 @@ import { toBody, toTurns } from './conversation.js';
 import { byId, el } from './dom.js';
 import { Editor } from './editor.js';
 import { judge, load, read } from './engine.js';
-import { renderScore } from './parts.js';
+import { renderScore, renderTrajectory } from './parts.js';
 import { renderEvents, renderIssues, renderVerdict } from './view.js';
 
 const START = [{ role: 'user', text: 'Hello! Can you help me plan a small garden?' }, { role: 'user', text: '' }];
@@ -30,7 +30,7 @@ function currentBody() {
 function update() {
   const text = currentBody();
   if (text.trim() === '') {
-    ['verdict', 'score', 'issues', 'events', 'report'].forEach((id) => byId(id).replaceChildren());
+    ['verdict', 'score', 'detector', 'issues', 'events', 'report'].forEach((id) => byId(id).replaceChildren());
     byId('verdict').append(el('p', { className: 'hint' }, 'Paste a request body to see it judged.'));
     return;
   }
@@ -42,8 +42,9 @@ function update() {
     byId('verdict').replaceChildren(...verdict.childNodes);
   }
   byId('score').replaceChildren(...renderScore(report, { profile, ...about.policy.conversation }));
+  byId('detector').replaceChildren(...renderTrajectory(report, about.detector));
   byId('issues').replaceChildren(...renderIssues(report, text, about, goTo));
-  byId('events').replaceChildren(...renderEvents(report, read(text), Object.keys(about.categories)));
+  byId('events').replaceChildren(...renderEvents(report, read(text), Object.keys(about.categories), about.detector));
   byId('report').textContent = JSON.stringify(report, null, 2);
 }
 
@@ -79,7 +80,7 @@ async function loadExamples() {
 
 async function start() {
   about = await load();
-  byId('about').textContent = `Floodmark ${about.version} (${about.git}), ${about.patterns} patterns, tables ${about.tables}`;
+  byId('about').textContent = `Floodmark ${about.version} (${about.git}), ${about.patterns} patterns, tables ${about.tables}, detector ${about.detector.version}`;
   modes.forEach((input) => input.addEventListener('change', () => {
     const wanted = mode();
     if (wanted === 'body') {

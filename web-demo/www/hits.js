@@ -3,15 +3,26 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** For each event the reasons found in it. Both are in wire order, those of turns and those of other texts apart. */
-export function assign(events, report) {
+/** For each event the reasons found in it. Both are in wire order, those of turns and those of other texts apart; `level` is the detector's, from which an
+ * event is a hit. */
+export function assign(events, report, level) {
   const found = events.map(() => []);
   const bytes = events.map((event) => encoder.encode(event.text).length);
   const scores = events.map(scoreOf(report));
   for (const turns of [true, false]) {
     let at = 0;
     let end = 0;
-    for (const reason of report.reasons.filter((reason) => isTurn(reason.channel) === turns && reason.channel !== null)) {
+    const ofThese = report.reasons.filter((reason) => isTurn(reason.channel) === turns && reason.channel !== null);
+    // The detector gives an event one reason at most.
+    let detected = -1;
+    for (const reason of ofThese.filter((reason) => reason.chunk !== null)) {
+      const over = (index) => report.detector.scores[index] >= level - 1e-9;
+      const next = events.findIndex((event, index) => index > detected && event.message === reason.turn && event.channel === reason.channel && over(index));
+      if (next < 0) continue;
+      detected = next;
+      found[next].push(reason);
+    }
+    for (const reason of ofThese.filter((reason) => reason.chunk === null)) {
       const fits = (index) => events[index].turn === turns && events[index].message === reason.turn
         && events[index].channel === reason.channel && scores[index] !== 0
         && (reason.span === null || reason.span[1] <= bytes[index]);

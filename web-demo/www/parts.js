@@ -31,6 +31,23 @@ function windowOf(report) {
   return report.freshness < 1 ? `${place}, faded to ${number(report.freshness)}` : place;
 }
 
+/** The trajectory: the detector's highest score, its running sum, and how many events look suspicious. */
+export function renderTrajectory(report, { version, tau_event, event_block, drift, alarm }) {
+  const heading = el('h2', {}, 'Detector');
+  if (report.detector === null) {
+    return [heading, el('p', { className: 'hint' }, 'The paper has none.')];
+  }
+  const { events, peak, peak_message, persistence, frac_over_tau, alarm_message } = report.detector;
+  const of = (message) => (message === null ? '' : `message ${message}; `);
+  const row = (name, amount, how) =>
+    el('tr', { className: amount > 0 ? '' : 'nothing' }, el('th', { scope: 'row' }, name), el('td', { className: 'amount' }, number(amount)), el('td', {}, how));
+  return [heading, el('table', {}, el('tbody', {},
+    row('highest event', peak, `${of(peak_message)}a turn is blocked from ${number(event_block)}`),
+    row('running sum', persistence, `${alarm_message === null ? '' : `alarm at message ${alarm_message}; `}each event less ${number(drift)}, never below 0; blocked from ${number(alarm)}`),
+    row('suspicious', frac_over_tau, `share of ${events} ${events === 1 ? 'event' : 'events'} at ${tau_event} or above`))),
+  el('p', { className: 'hint' }, `Version ${version}. Events are user messages, tool results and the arguments of tool calls.`)];
+}
+
 /** The meter and the table of parts. */
 export function renderScore(report, params) {
   if (!report.evaluated) {

@@ -44,20 +44,25 @@ export function locate(body, at) {
   return { offset, line: lines.length, column, before: lines.at(-1).slice(-40), here: rest.slice(0, 1) || '⏎', after: rest.slice(1, 40) };
 }
 
-/** Each text of the body: who spoke, its score, its hits in place. */
-export function renderEvents(report, events, categories) {
-  const reasons = assign(events, report);
+/** Each text of the body: who spoke, its scores, its hits in place. */
+export function renderEvents(report, events, categories, levels) {
+  const reasons = assign(events, report, levels.event_block);
   const scores = events.map(scoreOf(report));
   const colour = (reason) => `category-${Math.max(0, categories.indexOf(reason.category))}`;
   return events.map((event, index) => {
-    const mark = ({ text, reasons: hits }) => hits.length === 0 ? visible(text)
-      : el('mark', { className: colour(hits[0]), title: hits.map((hit) => hit.rule).join(', ') }, visible(text));
+    const mark = ({ text, reasons: hits }) => {
+      const phrase = hits.find((hit) => hit.chunk === null);
+      const title = hits.map((hit) => hit.rule).join(', ');
+      return hits.length === 0 ? visible(text)
+        : phrase === undefined ? el('span', { className: 'chunk', title }, visible(text))
+          : el('mark', { className: colour(phrase), title }, visible(text));
+    };
     const rules = [...new Map(reasons[index].map((reason) => [reason.rule, reason])).values()];
     const chips = rules.map((reason) => el('li', { className: reason.category === null ? '' : colour(reason) }, reason.rule));
     const message = event.message === null ? 'outside the messages' : `${event.message}`;
     return el('li', { className: scores[index] === null ? 'aside' : 'turn' },
       el('div', { className: 'event-head' }, el('span', { className: 'number' }, message), el('span', { className: 'role' }, event.channel.replace('_', ' ')),
-        bar(scores[index])),
+        detector(report, index, levels), bar(scores[index])),
       el('p', { className: 'text' }, ...cut(event.text, reasons[index]).map(mark)),
       chips.length === 0 ? null : el('ul', { className: 'chips', ariaLabel: 'Rules hit' }, ...chips));
   });
@@ -66,6 +71,15 @@ export function renderEvents(report, events, categories) {
 /** Separate records within one text are set apart by a character that has no shape. */
 function visible(text) {
   return text.replaceAll('\u001f', ' · ');
+}
+
+/** What the detector says of a text. */
+function detector(report, index, levels) {
+  if (report.detector === null) {
+    return null;
+  }
+  const score = report.detector.scores[index];
+  return el('span', { className: score >= levels.event_block ? 'detector over' : 'detector', title: 'Score of the detector' }, `detector ${number(score)}`);
 }
 
 function bar(score) {

@@ -113,24 +113,12 @@ impl Formula<'_> {
         enough && !turns.is_empty()
     }
 
-    /// The fewest messages, chosen one by one by their highest turn, without which the score is below tau; ascending. `None` when more than
-    /// [`MAX_DROPPED`] would have to go, or when resampling alone reaches tau: which messages are alike is not known here.
-    pub fn without(&self, turns: &[Turn], messages: &[u32], resampling: bool) -> Option<Vec<u32>> {
-        let mut left: Vec<(Turn, u32)> = turns.iter().copied().zip(messages.iter().copied()).collect();
-        let mut dropped = Vec::new();
-        loop {
-            let turns: Vec<Turn> = left.iter().map(|(turn, _)| *turn).collect();
-            let now = self.score(&turns, resampling);
-            if !now.reaches_tau {
-                return Some(dropped);
-            }
-            let message = left.get(now.peak_turn?).map(|(_, message)| *message)?;
-            if dropped.len() == MAX_DROPPED {
-                return None;
-            }
-            drop_too(&mut dropped, message);
-            left.retain(|(_, of)| *of != message);
-        }
+    /// The message of the highest turn where the score reaches tau, by which those to leave out are chosen one by one; `None` in it when resampling
+    /// alone reaches tau: which messages are alike is not known here. `None` when the score is below tau.
+    pub fn heaviest(&self, turns: &[(Turn, u32)], resampling: bool) -> Option<Option<u32>> {
+        let alone: Vec<Turn> = turns.iter().map(|(turn, _)| *turn).collect();
+        let score = self.score(&alone, resampling);
+        score.reaches_tau.then(|| Some(turns.get(score.peak_turn?)?.1))
     }
 }
 

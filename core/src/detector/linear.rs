@@ -99,7 +99,7 @@ impl Sink for Chunks<'_> {
         self.ended += 1;
         let Some(oldest) = self.blocks.get_mut(number % CHUNK_BLOCKS) else { return };
         self.sum += self.here.sum - oldest.sum;
-        self.features += self.here.features - oldest.features;
+        self.features = self.features + self.here.features - oldest.features;
         *oldest = self.here;
         self.here = Block { start: end, ..Block::default() };
         // While the first chunk grows it is no chunk yet, unless the text ends: then it was the only one.

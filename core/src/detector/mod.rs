@@ -1,5 +1,7 @@
 //! The detector of record: frozen members that each score one event's text from 0 to 1, and their maximum (DESIGN.md 8; "Amplify, Don't Create").
 
+use alloc::vec::Vec;
+
 pub mod grams;
 mod linear;
 
@@ -74,18 +76,14 @@ pub const FAILED: &str = "failed";
 
 impl<'t> Detector<'t> {
     /// The names of its rules, after `detector.`: its members by their numbers, persistence, and failing.
-    pub fn rules(&self) -> impl Iterator<Item = &'t str> {
-        self.members.iter().map(|member| member.name).chain([PERSISTENCE, FAILED])
-    }
-
-    /// The number of persistence among [`Detector::rules`].
-    pub(crate) fn persistence_rule(&self) -> usize {
-        self.members.len()
-    }
-
-    /// The number of failing among [`Detector::rules`].
-    pub(crate) fn failed_rule(&self) -> usize {
-        self.members.len() + 1
+    #[inline(never)]
+    pub fn rules(&self) -> Vec<&'t str> {
+        let mut names = Vec::new();
+        for member in self.members {
+            names.push(member.name);
+        }
+        names.extend_from_slice(&[PERSISTENCE, FAILED]);
+        names
     }
 
     /// Scores a text in folded form, or in ASCII with any case and white space. Linear in its length.

@@ -187,7 +187,8 @@ async fn the_examples_of_rules_and_exemptions_work(stage: &Stage) -> anyhow::Res
     let config = ["policy:", "  rules:", "exemptions:", "  - {reason:"]
         .into_iter()
         .try_fold(stage.config("enforce").await?, |config, line| config.replace(&format!("# {line}"), line))?;
-    let envoy = stage.start(config).await?;
+    // What the detector makes of these is another matter.
+    let envoy = stage.start(config.replace("rules: {role_confusion", "rules: {detector: \"off\", role_confusion")?).await?;
     let send = |id: &'static str, system: &str, user: &str| {
         let body = serde_json::json!({"messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]});
         Call::post("/v1/chat/completions", body.to_string()).id(id).send(envoy.address())

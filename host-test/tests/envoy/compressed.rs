@@ -60,7 +60,8 @@ async fn a_packed_attack_is_refused_wherever_it_goes(stage: &Stage) -> anyhow::R
         for (where_to, path) in [AI_PATH, OTHER_PATH].into_iter().enumerate() {
             let id = format!("packed-attack-{at}-{where_to}");
             let answer = call(path, &coding, &body).id(&id).send(envoy.address()).await?;
-            assert_openai_refusal(&answer, "role_confusion.no_longer_a_model", &id)?;
+            // Only of what was read there are messages to leave out.
+            assert_openai_refusal(&answer, "Leave out messages[", &id)?;
             stage.assert_no_byte(envoy, &id).await?;
         }
     }

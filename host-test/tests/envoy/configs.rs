@@ -54,18 +54,19 @@ async fn counters_have_labels_on_the_prometheus_page(stage: &Stage) -> anyhow::R
         "floodmark_judged{verdict=\"allow\",mode=\"enforce\"} 0",
         "floodmark_passed{why=\"no_body\"} 0",
         "floodmark_issues{issue=\"invalid_utf8\"} 0",
+        "floodmark_detector{rule=\"persistence\"} 0",
         "floodmark_rejected{} 1",
     ] {
         assert!(samples.contains(&wanted), "no {wanted} in\n{page}");
     }
-    assert!(samples.iter().all(|line| !line.contains("_verdict=") && !line.contains("_mode=")), "{page}");
+    assert!(samples.iter().all(|line| ["_verdict=", "_mode=", "_rule="].iter().all(|label| !line.contains(label))), "{page}");
     Ok(())
 }
 
 async fn the_log_names_version_and_tables(stage: &Stage) -> anyhow::Result<()> {
     let log = stage.enforce().await?.log()?;
     let wanted = format!("floodmark {} (git ", env!("CARGO_PKG_VERSION"));
-    let tables = format!("tables {}", floodmark_tables::CATEGORIES.fingerprint);
+    let tables = format!("tables {} detector {}", floodmark_tables::CATEGORIES.fingerprint, floodmark_tables::DETECTOR.version);
     assert!(log.lines().any(|line| line.contains(&wanted) && line.contains(&tables)), "no {wanted}... {tables} in\n{log}");
     Ok(())
 }

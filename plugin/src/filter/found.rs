@@ -5,6 +5,7 @@ use floodmark_core::wire::{Direction, Format, IdKind, IssueKind, Issues};
 use floodmark_core::{Action, Judgement, Verdict};
 
 use super::{Exchange, joined};
+use crate::labels;
 use crate::reply::{self, Denial};
 
 /// What was found in a response.
@@ -50,11 +51,22 @@ impl<'f> Found<'f> {
         }
     }
 
-    /// Tool calls, tool results, and hits that an exemption covers.
-    pub(super) fn counts(self) -> [u32; 3] {
+    /// Tool calls, tool results, hits that an exemption covers, and bits of the detector's rules that were met.
+    pub(super) fn counts(self) -> [u32; 4] {
         match self {
-            Found::Whole(judgement) => [judgement.tool_calls, judgement.tool_results, judgement.exempt_hits],
-            Found::Stream(outcome) => [outcome.tool_calls, outcome.tool_results, outcome.exempt_hits],
+            Found::Whole(judgement) => {
+                let rules_met = judgement.detected.as_ref().map_or(0, |detected| detected.rules_met);
+                [judgement.tool_calls, judgement.tool_results, judgement.exempt_hits, rules_met]
+            }
+            Found::Stream(outcome) => [outcome.tool_calls, outcome.tool_results, outcome.exempt_hits, outcome.rules_met],
+        }
+    }
+
+    /// The highest score of an event, where there is a detector.
+    fn event_peak(self) -> Option<String> {
+        match self {
+            Found::Whole(judgement) => labels::detector(judgement)[0].take(),
+            Found::Stream(outcome) => outcome.event_peak.map(labels::number),
         }
     }
 
@@ -68,14 +80,15 @@ impl<'f> Found<'f> {
 
     /// Names, numbers and ids only.
     pub(super) fn log_line(self, exchange: &Exchange, action: Action, mcp_session: bool) -> String {
-        let [tool_calls, tool_results, exempt_hits] = self.counts();
+        let [tool_calls, tool_results, exempt_hits, _] = self.counts();
         let session = mcp_session.then_some("mcp_session");
         format!(
-            "floodmark response verdict={} action={} mode={} rule={} format={} calls={} results={} ids={} issues={} exempt={} event={}",
+            "floodmark response verdict={} action={} mode={} rule={} event_peak={} format={} calls={} results={} ids={} issues={} exempt={} event={}",
             self.verdict().name(),
             action.name(),
             exchange.mode.name(),
             self.rule().unwrap_or("-"),
+            self.event_peak().as_deref().unwrap_or("-"),
             self.format().name(),
             tool_calls,
             tool_results,

@@ -258,7 +258,8 @@ impl Half {
             metrics.request.failed(host);
             planned = Action::Reject;
         }
-        metrics.request.judged(host, exchange.mode, judgement.verdict, &judgement.issues, judgement.exempt_hits);
+        let rules_met = judgement.detected.as_ref().map_or(0, |detected| detected.rules_met);
+        metrics.request.judged(host, exchange.mode, judgement.verdict, &judgement.issues, judgement.exempt_hits, rules_met);
         metrics.request.acted(host, exchange.mode, planned);
         exchange.action = if exchange.is_enforced() { planned } else { Action::Continue };
         for (name, value) in labels::filter_state(judgement, exchange.action, &exchange.event_id) {
@@ -312,8 +313,10 @@ fn replace_body(exchange: &Exchange, host: &dyn Host, body: &[u8]) -> bool {
 /// Names, numbers and ids only: no text of the conversation gets into a log.
 fn log_line(exchange: &Exchange, judgement: &Judgement<'_>) -> String {
     let reason = judgement.decisive.as_ref();
+    let [event_peak, persistence] = labels::detector(judgement).map(|number| number.unwrap_or_else(|| "-".to_owned()));
     format!(
-        "floodmark verdict={} action={} mode={} rule={} turn={} score={} turns={} format={} issues={} exempt={} event={}",
+        "floodmark verdict={} action={} mode={} rule={} turn={} score={} turns={} event_peak={event_peak} persistence={persistence} \
+         format={} issues={} exempt={} event={}",
         judgement.verdict.name(),
         exchange.action.name(),
         exchange.mode.name(),

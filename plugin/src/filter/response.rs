@@ -382,8 +382,8 @@ impl Half {
             Verdict::Block | Verdict::Label => Action::Label,
             Verdict::Flag | Verdict::Allow => Action::Continue,
         };
-        let [_, _, exempt_hits] = found.counts();
-        counters.judged(host, exchange.mode, found.verdict(), found.issues(), exempt_hits);
+        let [_, _, exempt_hits, rules_met] = found.counts();
+        counters.judged(host, exchange.mode, found.verdict(), found.issues(), exempt_hits, rules_met);
         let late = planned == Action::Reject && exchange.is_enforced() && !can;
         if late {
             counters.failed(host);

@@ -123,16 +123,16 @@ const REST: &str = "
 | verdict | meaning | action in `monitor` | action in `enforce` |
 |---|---|---|---|
 | `allow` | nothing to say | `continue` | `continue` |
-| `flag` | worth a log line: a hit outside the scored turns, resampling, or a rule or issue that flags | `continue` | `continue` |
+| `flag` | worth a log line: a pattern's or the detector's hit outside the scored turns, resampling, or a rule or issue that flags | `continue` | `continue` |
 | `label` | a rule labels | `continue`, counted as `floodmark_would_label` | `label` |
-| `block` | the score reached `tau`, a rule blocks alone, or the body cannot be judged | `continue`, counted as `floodmark_would_block`, `floodmark_would_redact` or `floodmark_would_label` | as `action` says: `reject`, `redact` or `label` |
+| `block` | the score reached `tau`, the detector reached one of its levels, a rule blocks alone, or the body cannot be judged | `continue`, counted as `floodmark_would_block`, `floodmark_would_redact` or `floodmark_would_label` | as `action` says: `reject`, `redact` or `label` |
 
 - **reject** answers in the provider's own error shape: OpenAI `invalid_request_error` with code `floodmark_blocked`, Anthropic
   `permission_error`. It names the rule and the messages' indices. `%RESPONSE_CODE_DETAILS%` is `floodmark_blocked{rule}`, for example
   `floodmark_blocked{wire.oversize}`; of a request that passed it is what the upstream or another filter made of it.
 - **redact** puts `[removed by the gateway's policy]` (or `[removed]`, or `-`, where there is less room) in the place of the text of the turns that hit, in
   the messages without which the request would not be blocked, with white space behind it, so that the body keeps its length. Everything else stays byte for
-  byte: roles, identifiers, keys, images. The new body is judged again and passes only below `tau`. Where this cannot be done the request is rejected and
+  byte: roles, identifiers, keys, images. The new body is judged again and passes only if nothing blocks it. Where this cannot be done the request is rejected and
   counted as `floodmark_not_redacted`: the body is odd or was not read as it stands, the text stands outside the turns, or more than 8 messages would have to go.
 - **label** lets the request pass and says so: in filter state, in the response headers, and in request headers where the headers are still there
   (`hold_headers`, or a decision by headers alone).
@@ -148,6 +148,8 @@ counted.
 | filter state | `wasm.floodmark.verdict` | the verdict |
 | filter state | `wasm.floodmark.action` | what was done: `continue`, `label`, `redact` or `reject`; in monitor mode `continue` |
 | filter state | `wasm.floodmark.score` | the conversation's score, 0 to 1 |
+| filter state | `wasm.floodmark.event_peak` | the detector's highest score of an event, 0 to 1; missing where the detector is off |
+| filter state | `wasm.floodmark.persistence` | the highest value of the running sum of its scores; missing likewise |
 | filter state | `wasm.floodmark.rule` | the rule that decided; missing for `allow` |
 | filter state | `wasm.floodmark.event_id` | `x-request-id` where it is fit, else an id of the plugin's |
 | filter state | `wasm.floodmark.report` | the whole report as JSON: scores, reasons with spans, issues; no message text |
@@ -171,7 +173,8 @@ What can be odd about a body. An issue that blocks does so on the listed paths a
 const COUNTERS: &str = "
 ## Counters
 
-Envoy shows them as `wasmcustom.NAME`; the examples under `envoy-config/` turn the `_key=value` parts into tags.
+Envoy shows them as `wasmcustom.NAME`; the examples under `envoy-config/` turn the `_key=value` parts into tags. `floodmark_detector_rule=...` counts
+the bodies in which a rule of the detector was met where it is not exempt, whatever the verdict came to.
 
 ";
 

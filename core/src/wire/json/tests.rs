@@ -35,6 +35,14 @@ fn strings_and_keys_come_in_order() {
 fn what_readers_disagree_about_is_an_issue_at_its_place() {
     assert_eq!(issues(r#"{"a":1,"b":2,"a":3}"#), [("duplicate_key", 0)]);
     assert_eq!(issues(r#"{"a":1,"\u0061":3}"#), [("duplicate_key", 0)]);
+    // Few keys are compared with each other, many are put in order.
+    for count in [2, 15, 16, 17, 18, 300] {
+        let object = |last: usize| (0..count - 1).chain([last]).map(|key| format!(r#""k{key}":0"#)).collect::<Vec<_>>().join(",");
+        assert_eq!(issues(&format!("{{{}}}", object(count))), [], "{count} keys");
+        for doubled in [0, (count - 1) / 2, count - 2] {
+            assert_eq!(issues(&format!("{{{}}}", object(doubled))), [("duplicate_key", 0)], "{count} keys, {doubled} twice");
+        }
+    }
     assert!(issues(r#"[{"a":{"a":1}},{"a":1}]"#).is_empty());
     assert_eq!(issues(r#"{"k":[{"x":1,"x":1"#), [("truncated", 18), ("duplicate_key", 6)]);
     assert_eq!(issues("\"a\u{1}b\""), [("control_character", 2)]);

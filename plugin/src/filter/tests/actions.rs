@@ -10,7 +10,7 @@ const PATH: &str = "/v1/chat/completions";
 
 /// What core makes of `slow_burn` (its own tests say that this is right).
 fn redacted() -> Vec<u8> {
-    let judge = Judge::new(&floodmark_core::Policy::default(), &floodmark_tables::TABLES).expect("valid");
+    let judge = Judge::new(&floodmark_core::Policy::default(), &floodmark_tables::PATTERNS).expect("valid");
     let (body, hint) = (slow_burn(), Hint { ai_path: true, format: Some(floodmark_core::wire::Format::OpenAiChat), ..Hint::default() });
     judge.redact(&body, &judge.judge(&body, hint), hint).expect("it can be redacted")
 }

@@ -125,7 +125,7 @@ fn the_log_line_of_a_response_has_names_and_numbers_only() {
     let logs = host.logs.borrow();
     let (level, line) = &logs[0];
     assert_eq!((logs.len(), *level), (1, LogLevel::Warn));
-    let start = "floodmark response verdict=block action=reject mode=enforce rule=instruction_seeding.ignore_earlier format=";
+    let start = "floodmark response verdict=block action=reject mode=enforce rule=instruction_seeding.ignore_earlier event_peak=";
     assert!(line.starts_with(start) && line.ends_with(" exempt=0 event=event-1"), "{line}");
     assert!(line.contains(" calls=0 results=0 ids=") && line.contains("mcp_session issues="), "{line}");
     assert!(!line.contains("secret-of-the-session") && !line.contains("previous"), "{line}");
