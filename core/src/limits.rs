@@ -118,4 +118,4 @@ pub const BLOCK_CHARS: usize = 64;
 /// A block ends in the middle of a word behind so many characters, for scripts and encodings without spaces.
 pub const BLOCK_MOST_CHARS: usize = 128;
 /// Blocks of a chunk: the detector scores every run of so many.
-pub const CHUNK_BLOCKS: usize = 6;
+pub const CHUNK_BLOCKS: usize = 8;

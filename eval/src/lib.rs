@@ -13,6 +13,7 @@
 pub mod calibrate;
 pub mod data;
 pub mod detector;
+mod draw;
 pub mod events;
 pub mod markdown;
 pub mod patterns;
@@ -20,4 +21,5 @@ pub mod receipts;
 pub mod requests;
 pub mod stats;
 pub mod stored;
+pub mod train;
 pub mod verify;

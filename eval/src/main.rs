@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use floodmark_eval::{detector, patterns, receipts, verify};
+use floodmark_eval::{detector, patterns, receipts, train, verify};
 
 /// Measures Floodmark on data sets.
 #[derive(Parser)]
@@ -18,6 +18,7 @@ enum Command {
     Detector(detector::Args),
     Patterns(Box<patterns::Args>),
     Receipts(receipts::Args),
+    Train(train::Args),
     Verify(verify::Args),
 }
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Detector(args) => args.run(),
         Command::Patterns(args) => args.run(),
         Command::Receipts(args) => args.run(),
+        Command::Train(args) => args.run(),
         Command::Verify(args) => args.run(),
     };
     match outcome {

@@ -8,7 +8,7 @@ use crate::limits::{BLOCK_CHARS, BLOCK_MOST_CHARS};
 
 /// Takes the features of a text, in its order.
 pub trait Sink {
-    /// The hash of a feature; its highest bits are the bucket.
+    /// The hash of a feature, of which the highest bits count. A table's lower half is for characters, its upper half for words, which are fewer and say more.
     fn feature(&mut self, hash: u64);
     /// A block ended in front of byte `end` of the text: all features since the last belong to it.
     fn block(&mut self, end: usize);
@@ -49,9 +49,14 @@ fn code(letter: char) -> u64 {
     u8::try_from(number).ok().filter(u8::is_ascii).map_or_else(|| u64::from(number).wrapping_mul(SPREAD) >> 57 | 0x80, ascii)
 }
 
-/// Spreads a feature over all bits.
-fn spread(feature: u64) -> u64 {
-    feature.wrapping_mul(SPREAD)
+/// Spreads a feature of characters over the lower half of all hashes.
+fn of_characters(feature: u64) -> u64 {
+    feature.wrapping_mul(SPREAD) >> 1
+}
+
+/// Spreads a feature of words over the upper half.
+fn of_words(feature: u64) -> u64 {
+    feature.wrapping_mul(SPREAD) >> 1 | 1 << 63
 }
 
 struct Reader<'s, S> {
@@ -93,7 +98,7 @@ impl<S: Sink> Reader<'_, S> {
         self.last = self.last << 8 | code;
         for (order, (mask, kind)) in LAST.into_iter().zip(KINDS).enumerate() {
             if self.length >= order + 3 {
-                self.sink.feature(spread(self.last & mask | kind));
+                self.sink.feature(of_characters(self.last & mask | kind));
             }
         }
         if code >= 0x80 || (code as u8).is_ascii_alphanumeric() {
@@ -105,9 +110,9 @@ impl<S: Sink> Reader<'_, S> {
 
     fn word_ends(&mut self) {
         if self.word != 0 {
-            self.sink.feature(spread(self.word ^ KINDS[3]));
+            self.sink.feature(of_words(self.word ^ KINDS[3]));
             if self.before != 0 {
-                self.sink.feature(spread(self.before.rotate_left(29) ^ self.word ^ KINDS[4]));
+                self.sink.feature(of_words(self.before.rotate_left(29) ^ self.word ^ KINDS[4]));
             }
             (self.before, self.word) = (self.word, 0);
         }

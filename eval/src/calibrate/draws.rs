@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::ensure;
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::Rng as _;
-
 use super::{Benign, Blocks, Plan};
-
-/// PCG's own default stream.
-const STREAM: u128 = 0xa02_bdbf_7bb3_c0a7_ac28_fa16_a64a_bf96;
+use crate::draw::Chance;
+use anyhow::ensure;
 
 /// Draws trajectories and blocks, each unit alike.
 pub(super) struct Draws<'a> {
@@ -17,7 +12,7 @@ pub(super) struct Draws<'a> {
     units: Vec<Vec<&'a [f64]>>,
     block_events: usize,
     blocks: Blocks,
-    generator: Pcg64,
+    chance: Chance,
     drawn: Vec<f64>,
 }
 
@@ -33,7 +28,7 @@ impl<'a> Draws<'a> {
             units: units.into_values().collect(),
             block_events: plan.block_events,
             blocks: plan.blocks,
-            generator: Pcg64::new(u128::from(plan.seed), STREAM),
+            chance: Chance::new(plan.seed),
             drawn: Vec::new(),
         })
     }
@@ -45,14 +40,14 @@ impl<'a> Draws<'a> {
 
     /// A trajectory of `length` events, or as long as a run of its unit.
     pub(super) fn trajectory(&mut self, length: Option<usize>) -> &[f64] {
-        let unit = self.below(self.units.len());
+        let unit = self.chance.below(self.units.len());
         let run = self.run(unit);
         let length = length.unwrap_or(run.len());
         self.drawn.clear();
         while self.drawn.len() < length {
             let from = match self.blocks {
                 Blocks::OfOneUnit => unit,
-                Blocks::OfAllUnits => self.below(self.units.len()),
+                Blocks::OfAllUnits => self.chance.below(self.units.len()),
             };
             let block = self.block(from);
             self.drawn.extend_from_slice(&block[..block.len().min(length - self.drawn.len())]);
@@ -62,24 +57,19 @@ impl<'a> Draws<'a> {
 
     /// A block of any unit.
     pub(super) fn block_of_any(&mut self) -> &'a [f64] {
-        let unit = self.below(self.units.len());
+        let unit = self.chance.below(self.units.len());
         self.block(unit)
     }
 
     fn block(&mut self, unit: usize) -> &'a [f64] {
         let run = self.run(unit);
         let events = self.block_events.min(run.len());
-        let start = self.below(run.len() - events + 1);
+        let start = self.chance.below(run.len() - events + 1);
         &run[start..start + events]
     }
 
     fn run(&mut self, unit: usize) -> &'a [f64] {
-        let run = self.below(self.units[unit].len());
+        let run = self.chance.below(self.units[unit].len());
         self.units[unit][run]
-    }
-
-    /// A number below `end`, each as likely as the others but for 2^-64 of `end`.
-    fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.generator.next_u64()) * end as u128) >> 64) as usize
     }
 }

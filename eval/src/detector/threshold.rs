@@ -2,7 +2,7 @@
 
 /// A threshold and what it was fixed on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Threshold {
+pub(crate) struct Threshold {
     /// The share that may reach it.
     pub nominal: f64,
     /// The smallest value that at most this share of the scores reaches.

@@ -12,7 +12,7 @@ use floodmark_core::wire::{self, RECORD_BORDER};
 
 pub use corpus::{Corpus, Left};
 pub use floodmark_core::wire::Channel;
-pub use injected::is_important_instructions;
+pub use injected::{injected_at, is_important_instructions};
 pub use score::{Scorer, views};
 
 use crate::data::{self, Call, Message, Record, Split, unit_of};

@@ -1,0 +1,160 @@
+//! `floodmark-eval train detector`: the detector of record from a data folder and our own texts, byte for byte the same on every machine.
+//!
+//! ```text
+//! events (train) + own texts -> samples -> fit (rounds of chunks and svm) -> levels (bytes, sigmoid, levels on dev) -> emit (table, source, golden scores)
+//! ```
+
+mod chunks;
+mod cross;
+mod emit;
+mod fit;
+mod levels;
+mod own;
+mod platt;
+mod recipe;
+mod samples;
+mod svm;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use floodmark_core::Detector;
+use floodmark_core::detector::{Member, Model};
+
+use crate::data::{self, Split};
+use crate::draw::Chance;
+use crate::events::{Corpus, Event, Label, Left, of_record};
+use crate::stored;
+use fit::fit;
+use levels::{Calibrated, Conversation, Table, calibrate};
+use recipe::{FOLDER, Recipe};
+use samples::{Sample, Weighed, of_event, of_own};
+
+/// Trains a model that is baked into the plugin.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    model: Which,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Which {
+    /// Trains the detector of record and writes its table into tables/
+    Detector(DetectorArgs),
+}
+
+/// Trains the detector of record.
+#[derive(clap::Args, Debug)]
+pub struct DetectorArgs {
+    /// The data folder: README.md, and a folder of *.jsonl.gz for each set.
+    #[arg(long)]
+    data: PathBuf,
+    /// Leave the family of `important_instructions` out, to see how it is found when it is new. Needs --out or --cross-validate.
+    #[arg(long, requires = "elsewhere")]
+    without_important_instructions: bool,
+    /// Leave our own texts out, to see what they are good for. Needs --out or --cross-validate.
+    #[arg(long, requires = "elsewhere")]
+    without_own_texts: bool,
+    /// Write the detector into this file instead of tables/.
+    #[arg(long, group = "elsewhere")]
+    out: Option<PathBuf>,
+    /// Train nothing: measure the recipe by grouped cross-validation over train and dev, and print a report.
+    #[arg(long, group = "elsewhere")]
+    cross_validate: bool,
+}
+
+impl Args {
+    /// Trains.
+    ///
+    /// # Errors
+    /// When data, recipe or texts cannot be read, or a file cannot be written.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let Which::Detector(args) = &self.model;
+        args.run(Path::new("."))
+    }
+}
+
+impl DetectorArgs {
+    fn run(&self, root: &Path) -> anyhow::Result<()> {
+        let recipe = Recipe::read(&root.join(FOLDER))?;
+        let read = Read::new(&self.data)?;
+        let own = own::read(&root.join(FOLDER).join("texts"), recipe.samples.own_fillings, recipe.seed)?;
+        let ours = own.iter().filter(|_| !self.without_own_texts);
+        let own: Vec<Sample> = ours.map(|own| of_own(own, recipe.bits)).collect();
+        if self.cross_validate {
+            print!("{}", cross::report(&read.corpus, &own, self.without_important_instructions, &recipe));
+            return Ok(());
+        }
+        let (events, left) = read.corpus.training();
+        tell(&left);
+        let events: Vec<Sample> = events.into_iter().map(|event| of_event(event, recipe.bits)).collect();
+        let samples = events.iter().chain(&own).filter(|sample| !(self.without_important_instructions && sample.important));
+        let mut chance = Chance::new(recipe.seed);
+        let weighed = Weighed::new(samples, &recipe, &mut chance);
+        eprintln!("training on {} texts", weighed.samples.len());
+        let table = Table::new(&fit(&weighed, &recipe, &mut chance), &recipe);
+        let dev: Vec<&Event> =
+            read.corpus.events.iter().filter(|event| event.split == Split::Dev && event.label != Label::Unclear).collect();
+        let found = calibrate(&table, &dev, &read.conversations, &recipe)?;
+        let version = emit::version(&recipe.version, &table, &found);
+        show(&found, &version);
+        match &self.out {
+            None => emit::write(root, &table, &found, &version),
+            Some(path) => {
+                let members = [Member { name: "linear", model: Model::Linear(table.model(found.platt)) }];
+                stored::write(path, &Detector { members: &members, levels: found.levels, version: &version })
+            }
+        }
+    }
+}
+
+/// What is read of a data folder.
+struct Read {
+    corpus: Corpus,
+    /// Benign conversations and runs of dev.
+    conversations: Vec<Conversation>,
+}
+
+impl Read {
+    fn new(folder: &Path) -> anyhow::Result<Self> {
+        let (mut corpus, mut conversations) = (Corpus::default(), Vec::new());
+        for file in data::files(folder)? {
+            let mut records = file.records()?;
+            while let Some(record) = records.next_record()? {
+                let events = of_record(&file.set, &record).with_context(|| format!("{}: record {}", file.path.display(), record.id))?;
+                if record.split == Split::Dev && events.iter().all(|event| event.label == Label::Benign) {
+                    let unit = events.first().map(|event| format!("{}/{}", event.set, event.unit)).unwrap_or_default();
+                    conversations
+                        .push(Conversation { unit, events: events.iter().map(|event| (event.channel, event.text.clone())).collect() });
+                }
+                corpus.extend(events);
+            }
+        }
+        Ok(Read { corpus, conversations })
+    }
+}
+
+fn tell(left: &Left) {
+    let held_out: u64 = left.held_out.values().sum();
+    let sets: BTreeMap<&str, u64> = left.held_out.iter().map(|(set, number)| (set.as_str(), *number)).collect();
+    eprintln!(
+        "{} texts; left out: {held_out} that dev or test hold too {sets:?}, {} repeated, {} labelled both ways",
+        left.kept, left.repeated, left.contradictory
+    );
+}
+
+fn show(found: &Calibrated, version: &str) {
+    let Calibrated { platt, levels, median, alarm, block } = found;
+    eprintln!("version {version}\n{platt:?}\n{levels:?}\nmedian of benign events {median}");
+    for (name, level) in [("event_block", block), ("alarm", alarm)] {
+        eprintln!(
+            "{name}: {:.3} % of dev's benign units, {:.3} % drawn, {:.3} % at {} events; ARL0 {:?} events",
+            100.0 * level.seen.hit_units() as f64 / level.seen.units().max(1) as f64,
+            100.0 * level.drawn,
+            100.0 * level.longest,
+            level.longest_events,
+            level.arl0_events
+        );
+    }
+}
