@@ -53,7 +53,7 @@ pub struct Judgement<'t> {
     pub turn_messages: Vec<u32>,
     /// What the detector found; `None` when it was not asked.
     pub detected: Option<Detected<'t>>,
-    /// At most [`MAX_REASONS`], those of scored turns first, in wire order.
+    /// At most [`MAX_REASONS`]: resampling, alarms of the trajectory, those of scored turns, the others, each in wire order.
     pub reasons: Vec<Reason<'t>>,
     /// Hits that count for nothing because an exemption covers them.
     pub exempt_hits: u32,

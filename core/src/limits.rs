@@ -43,6 +43,8 @@ pub const MAX_ID_BYTES: usize = 256;
 pub const MAX_ISSUES: usize = 64;
 /// Most reasons that a judgement lists; hits beyond still count in the score.
 pub const MAX_REASONS: usize = 64;
+/// Most alarms of a trajectory that a judgement lists, so that its other reasons have room.
+pub const MAX_ALARMS: usize = 8;
 /// Most messages that a refusal names as those to leave out.
 pub const MAX_DROPPED: usize = 8;
 /// Most exemptions of a configuration: one bit each in a `u64`.

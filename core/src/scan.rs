@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::catalog::Catalog;
 use crate::conversation::{Profile, Resampling, Turn, drop_too};
 use crate::detected::{Detected, Detecting, Scored, Step};
-use crate::limits::{MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
+use crate::limits::{MAX_ALARMS, MAX_REASONS, RESAMPLING_MIN_BYTES, RESAMPLING_MIN_PAIRS};
 use crate::reason::{Reason, Strongest};
 use crate::rules::{self, Exempt, RuleUse};
 use crate::text::{Decoded, Folded, View, decode};
@@ -46,7 +46,7 @@ pub(crate) struct Scanned<'t> {
     pub run: Trajectory,
     /// The events of the trajectory that count, in wire order.
     pub steps: Vec<Step>,
-    /// Each alarm of the trajectory, at most [`MAX_REASONS`].
+    /// The alarms of the trajectory, at most [`MAX_ALARMS`].
     pub alarms: Vec<Reason<'t>>,
 }
 
@@ -239,7 +239,7 @@ impl<'s> Scanner<'s> {
                 scanned.detected.alarm_message = turn;
                 scanned.detected.met(detecting.persistence_rule, counts_as);
             }
-            if scanned.alarms.len() < MAX_REASONS {
+            if scanned.alarms.len() < MAX_ALARMS {
                 scanned.alarms.push(Reason { channel, turn, ..Reason::of_rule(id, counts_as) });
             }
         }

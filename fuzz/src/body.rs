@@ -60,5 +60,9 @@ pub fn judge(mut data: &[u8]) {
     let hint = Hint { ai_path: number(&mut data, 2) == 1, ..hint(&mut data) };
     let first = JUDGE.judge(data, hint);
     assert!((0.0..=1.0).contains(&first.score.score), "{:?}", first.score);
+    let detected = first.detected.as_ref().expect("the detector is on");
+    assert!(detected.scores.iter().all(|score| (0.0..=1.0).contains(score)), "{detected:?}");
+    let (events, persistence) = (f64::from(detected.trajectory.events()), detected.trajectory.persistence());
+    assert!((0.0..=events).contains(&persistence), "{detected:?}");
     assert_eq!(first, JUDGE.judge(data, hint));
 }

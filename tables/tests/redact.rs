@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use floodmark_core::policy::{Profile, Unread};
 use floodmark_core::{Hint, Judge, Policy, RuleUse, Verdict};
-use floodmark_tables::PATTERNS;
+use floodmark_tables::{DETECTOR, PATTERNS};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -126,6 +126,7 @@ fn the_notices_themselves_are_harmless() {
     for notice in NOTICES {
         let body = json!({"messages": vec![json!({"role": "user", "content": notice}); 3]}).to_string();
         assert_eq!(judge.judge(body.as_bytes(), Hint::default()).reasons, [], "{notice}");
+        assert!(DETECTOR.score(notice).score < DETECTOR.levels.tau_event, "{notice}");
     }
 }
 

@@ -154,11 +154,11 @@ impl<'b> Event<'b> {
         self.channel.is_turn() && !self.trusted
     }
 
-    /// Whether it is a step of the trajectory: a user's message, a tool's result or a call's arguments (DESIGN.md 8), with anything in it.
+    /// Whether it is a step of the trajectory: a user's message, a tool's result or a call's arguments (DESIGN.md 8), with anything but
+    /// white space and control characters in it.
     pub fn is_step(&self) -> bool {
-        let blank = |byte: u8| byte.is_ascii_whitespace() || char::from(byte) == RECORD_BORDER;
         let channel = self.channel.is_turn() || self.channel == Channel::ToolCall;
-        channel && !self.trusted && !self.text.bytes().all(blank)
+        channel && !self.trusted && self.text.bytes().any(|byte| byte > b' ')
     }
 
     /// The message's own text, without records.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use floodmark_core::Hint;
 use floodmark_core::text::{Folded, decode};
 use floodmark_core::wire::{Body, Direction, read};
-use floodmark_tables::CATEGORIES;
+use floodmark_tables::{CATEGORIES, DETECTOR};
 use serde_json::json;
 
 use super::body::{Kind, chat};
@@ -81,5 +81,16 @@ fn stages(name: &str, body: &str, samples: Samples) -> Vec<Line> {
         CATEGORIES.scan(black_box(&views), |_| true, |_, hit| hits.push(hit));
         black_box(hits);
     });
-    vec![line("reading", reading), line("decoding", decoding), line("views", viewing), line("scanning", scanning)]
+    let detecting = time_of(samples, || {
+        for view in &views {
+            black_box(DETECTOR.score(black_box(view.as_str())));
+        }
+    });
+    vec![
+        line("reading", reading),
+        line("decoding", decoding),
+        line("views", viewing),
+        line("scanning", scanning),
+        line("detecting", detecting),
+    ]
 }

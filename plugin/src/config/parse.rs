@@ -341,6 +341,19 @@ mod tests {
         assert_eq!(lab.settings.policy.weights["role_confusion"], 0.6);
     }
 
+    /// Envoy hands a fraction in YAML over as a string; tried with 1.40.
+    #[test]
+    fn a_string_that_spells_a_fraction_is_one() {
+        let with = |tau: &str| parse(format!(r#"{{"version":1,"defaults":{{"policy":{{"conversation":{{"tau":{tau}}}}}}}}}"#).as_bytes());
+        for tau in ["0.8", "\"0.8\"", "\"8e-1\""] {
+            assert_eq!(with(tau).expect("valid").defaults.settings.policy.conversation.tau, 0.8, "{tau}");
+        }
+        for tau in ["\"high\"", "\"0.8x\"", "\"\"", "\"0,8\"", "\"[0.8]\""] {
+            assert!(with(tau).is_err(), "{tau}");
+        }
+        assert_eq!(with("\"1.5\"").expect_err("too high").path, "defaults.policy.conversation.tau");
+    }
+
     #[test]
     fn responses_have_a_cap_of_their_own_or_that_of_requests() {
         let text = br#"{"version":1,"defaults":{"max_body_bytes":5,"responses":{"hold":"calls"}},

@@ -129,6 +129,11 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
                 (None, Some(number)) => visitor.visit_i64(number),
                 (None, None) => visitor.visit_f64(number.as_f64().unwrap_or_default()),
             },
+            // Envoy makes of a fraction in YAML a string.
+            Value::String(text) => match serde_json::from_slice(text.as_bytes()) {
+                Ok(Value::Number(number)) => visitor.visit_f64(number.as_f64().unwrap_or_default()),
+                _ => Err(Misfit::type_of(self.0, &visitor)),
+            },
             other => Err(Misfit::type_of(other, &visitor)),
         }
     }

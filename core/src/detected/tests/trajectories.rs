@@ -50,6 +50,8 @@ fn after_an_alarm_the_sum_begins_anew() {
 fn reasons_are_bounded() {
     let found = judge(&Policy::default(), &[("user", "#1"); 1000]);
     assert_eq!((found.reasons.len(), found.verdict), (crate::limits::MAX_REASONS, Verdict::Block));
+    let alarms = found.reasons.iter().filter(|reason| reason.rule == "detector.persistence").count();
+    assert_eq!(alarms, crate::limits::MAX_ALARMS, "the events themselves have room, too");
     assert_eq!(found.drop_messages, [0; 0], "too many");
 }
 
