@@ -121,3 +121,5 @@ pub const BLOCK_CHARS: usize = 64;
 pub const BLOCK_MOST_CHARS: usize = 128;
 /// Blocks of a chunk: the detector scores every run of so many.
 pub const CHUNK_BLOCKS: usize = 8;
+/// A word that stood among so many before it tells the detector nothing new.
+pub const RECENT_WORDS: usize = 8;

@@ -28,9 +28,10 @@ pub struct Platt {
 }
 
 impl Platt {
-    /// The score of a margin, through `libm` so that it is the same on every machine.
+    /// The score of a margin, through `libm` so that it is the same on every machine. No number when the margin is not finite: a broken model must not
+    /// pass for a sure one.
     pub fn score(self, margin: f64) -> f64 {
-        1.0 / (1.0 + libm::exp(-(self.slope * margin + self.offset)))
+        if margin.is_finite() { 1.0 / (1.0 + libm::exp(-(self.slope * margin + self.offset))) } else { f64::NAN }
     }
 }
 
@@ -55,11 +56,20 @@ impl LinearModel<'_> {
             sum: 0,
             features: 0,
             here: Block::default(),
+            word: (0, 0),
             ended: 0,
             best: None,
         };
         features(view, &mut chunks);
         chunks.best
+    }
+}
+
+impl LinearModel<'_> {
+    #[inline]
+    fn weight(&self, bucket: u64) -> i32 {
+        let weight = usize::try_from(bucket).ok().and_then(|bucket| self.weights.get(bucket));
+        weight.map_or(0, |weight| weight.cast_signed().into())
     }
 }
 
@@ -81,16 +91,29 @@ struct Chunks<'m> {
     sum: i32,
     features: u32,
     here: Block,
+    /// Sum and number of the features of the word's characters.
+    word: (i32, u32),
     ended: usize,
     best: Option<Chunk>,
 }
 
 impl Sink for Chunks<'_> {
     #[inline]
+    fn character(&mut self, hash: u64) {
+        self.word.0 += self.model.weight(hash >> self.shift);
+        self.word.1 += 1;
+    }
+
+    fn word(&mut self, new: bool) {
+        let (sum, features) = core::mem::take(&mut self.word);
+        if new {
+            self.here.sum += sum;
+            self.here.features += features;
+        }
+    }
+
     fn feature(&mut self, hash: u64) {
-        let bucket = usize::try_from(hash >> self.shift).unwrap_or_default();
-        let weight = self.model.weights.get(bucket).copied().unwrap_or_default();
-        self.here.sum += i32::from(weight.cast_signed());
+        self.here.sum += self.model.weight(hash >> self.shift);
         self.here.features += 1;
     }
 

@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 
 pub mod grams;
 mod linear;
+#[cfg(test)]
+mod tests;
 
 pub use linear::{Chunk, LinearModel, Platt};
 

@@ -21,9 +21,22 @@ pub type Chunk = Range<usize>;
 struct Reader {
     shift: u32,
     text: Text,
+    /// Of the word that is being read.
+    characters: Vec<u32>,
 }
 
 impl Sink for Reader {
+    fn character(&mut self, hash: u64) {
+        self.characters.push((hash >> self.shift) as u32);
+    }
+
+    fn word(&mut self, new: bool) {
+        if new {
+            self.text.buckets.append(&mut self.characters);
+        }
+        self.characters.clear();
+    }
+
     fn feature(&mut self, hash: u64) {
         self.text.buckets.push((hash >> self.shift) as u32);
     }
@@ -37,7 +50,7 @@ impl Sink for Reader {
 impl Text {
     /// Reads a view for a table of 2^`bits` buckets.
     pub fn new(view: &str, bits: u32) -> Self {
-        let mut reader = Reader { shift: u64::BITS - bits, text: Text { blocks: vec![0], ..Text::default() } };
+        let mut reader = Reader { shift: u64::BITS - bits, text: Text { blocks: vec![0], ..Text::default() }, characters: Vec::new() };
         features(view, &mut reader);
         reader.text
     }

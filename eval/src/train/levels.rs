@@ -90,20 +90,22 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     let single = Plan { block_events: 1, ..plan };
     let asked = Plan { false_alarms: recipe.levels.event_false_alarms, draws: draws_for(recipe.levels.event_false_alarms), ..single };
     let mut event_block = alarm(&highest, 0.0, &asked).context("the blocking level")?.level;
-    for ends in LENGTHS.windows(2) {
-        let of_length = |(run, _): &(&Benign, &Benign)| (ends[0]..ends[1]).contains(&run.scores.len());
-        let some: Vec<Benign> = runs.iter().zip(&highest).filter(of_length).map(|(_, highest)| highest.clone()).collect();
-        if !some.is_empty() {
-            event_block = event_block.max(alarm(&some, 0.0, &Plan { false_alarms: ANY_LENGTH, ..single })?.level);
-        }
+    let of_length = |ends: &[usize], list: &[Benign]| -> Vec<Benign> {
+        let fits = |(run, _): &(&Benign, &Benign)| (ends[0]..ends[1]).contains(&run.scores.len());
+        runs.iter().zip(list).filter(fits).map(|(_, one)| one.clone()).collect()
+    };
+    for some in LENGTHS.windows(2).map(|ends| of_length(ends, &highest)).filter(|some| !some.is_empty()) {
+        event_block = event_block.max(alarm(&some, 0.0, &Plan { false_alarms: ANY_LENGTH, ..single })?.level);
     }
     let block = at_level(&highest, 0.0, event_block, &single)?;
     let drift = Drift::Quantile(recipe.levels.drift_quantile).of(&runs)?;
     let share = recipe.levels.trajectory_false_alarms;
     let seen = alarm(&runs, drift, &Plan { false_alarms: share, draws: draws_for(share), ..plan }).context("the alarm level")?;
-    let longest = alarm(&runs, drift, &Plan { false_alarms: ANY_LENGTH, length_events: Some(seen.longest_events), ..plan })?;
-    // No single event reaches 1: what one event says is the blocking level's part.
-    let level = seen.level.max(longest.level).max(1.0 - drift);
+    // No single event reaches 1 - k: what one event says is the blocking level's part.
+    let mut level = seen.level.max(1.0 - drift);
+    for some in LENGTHS.windows(2).map(|ends| of_length(ends, &runs)).filter(|some| !some.is_empty()) {
+        level = level.max(alarm(&some, drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?.level);
+    }
     let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level };
     Ok(Calibrated { platt, levels, median: Drift::Median.of(&runs)?, alarm: at_level(&runs, drift, level, &plan)?, block })
 }
