@@ -1,4 +1,4 @@
-//! Generated static data for Floodmark. Written by `cargo xtask gen` from `rules/`; `fingerprints.csv` lists each table's size and hash.
+//! Generated static data for Floodmark. Written by `cargo xtask gen` and `cargo xtask train` from `rules/`; `fingerprints.csv` lists each table's size and hash.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
@@ -20,7 +20,8 @@ pub static PATTERNS: Tables<'static> = Tables { detector: None, ..TABLES };
 
 #[cfg(test)]
 mod tests {
-    use super::CATEGORIES;
+    use super::{CATEGORIES, DETECTOR};
+    use floodmark_core::detector::Model;
     use floodmark_core::limits::MAX_CATEGORIES;
 
     const FINGERPRINTS: &str = include_str!("../fingerprints.csv");
@@ -45,6 +46,16 @@ mod tests {
         for (name, size) in [
             ("categories", 8 * CATEGORIES.filter.bits.len() + CATEGORIES.tails.size_bytes() + programs),
             ("folds", CATEGORIES.folds.size_bytes()),
+            (
+                "detector",
+                DETECTOR
+                    .members
+                    .iter()
+                    .map(|member| match member.model {
+                        Model::Linear(model) => model.weights.len(),
+                    })
+                    .sum(),
+            ),
         ] {
             let [bytes, _, budget] = row(name);
             assert_eq!(bytes.parse(), Ok(size), "{name}");
@@ -52,6 +63,16 @@ mod tests {
         }
         let [_, hash, _] = row("categories");
         assert!(hash.starts_with(CATEGORIES.fingerprint) && CATEGORIES.fingerprint.len() == 16);
+    }
+
+    #[test]
+    fn the_detectors_levels_are_apart() {
+        let levels = DETECTOR.levels;
+        assert!(
+            0.0 < levels.drift && levels.drift < levels.event_block && levels.tau_event < levels.event_block && levels.event_block < 1.0
+        );
+        // One event cannot alarm, whatever its score: that is the blocking level's part.
+        assert!(levels.alarm >= 1.0 - levels.drift);
     }
 
     #[test]

@@ -53,6 +53,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         arguments: Vec<String>,
     },
+    /// Train a model that is baked into the plugin, from data sets: what follows goes to floodmark-eval, for example `detector --data ../shared/data`
+    Train {
+        /// A model of `floodmark-eval train` and its options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        arguments: Vec<String>,
+    },
     /// Measure speed: native, wasm and Envoy, beside the budgets
     Bench {
         /// Only see that everything runs; the values mean little
@@ -88,6 +94,7 @@ impl Cli {
             Command::Gen { check } => r#gen::run(check),
             Command::Web { serve, port } => web::run(&sh, serve, port),
             Command::Eval { arguments } => eval::run(&sh, &arguments),
+            Command::Train { arguments } => eval::train(&sh, &arguments),
             Command::Bench { quick } => host::bench(&sh, quick),
             Command::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
             Command::Soak { minutes } => host::soak(&sh, minutes),

@@ -6,8 +6,9 @@ use crate::data::Split;
 use crate::detector::Threshold;
 use crate::draw::Chance;
 use crate::events::{Channel, Corpus, Event, Label};
-use crate::markdown::{percent, row, table};
+use crate::markdown::{self, percent, row, table};
 
+use super::Read;
 use super::fit::{Weights, fit};
 use super::recipe::Recipe;
 use super::samples::{Sample, Weighed, of_event};
@@ -28,10 +29,15 @@ struct Case<'e> {
 }
 
 /// The report, as Markdown; `without_important` trains on nothing of the family of `important_instructions`.
-pub fn report(corpus: &Corpus, own: &[Sample], without_important: bool, recipe: &Recipe) -> String {
-    let mut cases = cases(corpus, recipe);
+pub fn report(read: &Read, own: &[Sample], without_important: bool, recipe: &Recipe, command: &str) -> String {
+    let mut cases = cases(&read.corpus, recipe);
     cases.iter_mut().for_each(|case| case.trains &= !(without_important && case.sample.important));
-    let mut text = String::from("## Units left out\n\nEach third of the units is scored by a model that was trained on the others.\n\n");
+    let mut text = format!(
+        "# The detector's recipe, cross-validated\n\nWritten by this command; do not edit.\n\n```sh\n{command}\n```\n\n\
+         Train and dev only; {}. Thresholds are fixed on the benign single texts of the same part. Margins of the models of different folds are taken for comparable.\n\n\
+         ## Units left out\n\nEach third of the units is scored by a model that was trained on the others.\n\n",
+        if without_important { "nothing of the family of important_instructions was trained on" } else { "all families were trained on" },
+    );
     let mut margins = vec![f64::NEG_INFINITY; cases.len()];
     for fold in 0..FOLDS {
         let known = cases.iter().filter(|case| case.trains && case.fold != fold).map(|case| &case.sample);
@@ -57,6 +63,7 @@ pub fn report(corpus: &Corpus, own: &[Sample], without_important: bool, recipe: 
         let recall = NOMINAL.map(|nominal| Threshold::fix(honest.clone(), nominal).map_or(0.0, |threshold| share(&scored, &threshold)));
         row(&mut text, &[source, &scored.len().to_string(), &percent(recall[0]), &percent(recall[1])]);
     }
+    markdown::data(&mut text, &read.origins);
     text
 }
 

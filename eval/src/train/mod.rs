@@ -25,6 +25,7 @@ use floodmark_core::detector::{Member, Model};
 use crate::data::{self, Split};
 use crate::draw::Chance;
 use crate::events::{Corpus, Event, Label, Left, of_record};
+use crate::markdown::{Origin, deliver};
 use crate::stored;
 use fit::fit;
 use levels::{Calibrated, Conversation, Table, calibrate};
@@ -50,17 +51,17 @@ pub struct DetectorArgs {
     /// The data folder: README.md, and a folder of *.jsonl.gz for each set.
     #[arg(long)]
     data: PathBuf,
-    /// Leave the family of `important_instructions` out, to see how it is found when it is new. Needs --out or --cross-validate.
-    #[arg(long, requires = "elsewhere")]
+    /// Leave the family of `important_instructions` out, to see how it is found when it is new. Needs --out.
+    #[arg(long, requires = "out")]
     without_important_instructions: bool,
-    /// Leave our own texts out, to see what they are good for. Needs --out or --cross-validate.
-    #[arg(long, requires = "elsewhere")]
+    /// Leave our own texts out, to see what they are good for. Needs --out.
+    #[arg(long, requires = "out")]
     without_own_texts: bool,
-    /// Write the detector into this file instead of tables/.
-    #[arg(long, group = "elsewhere")]
+    /// Write the detector into this file instead of tables/; the report of --cross-validate likewise instead of printing it.
+    #[arg(long)]
     out: Option<PathBuf>,
-    /// Train nothing: measure the recipe by grouped cross-validation over train and dev, and print a report.
-    #[arg(long, group = "elsewhere")]
+    /// Train nothing that stays: measure the recipe by grouped cross-validation over train and dev.
+    #[arg(long)]
     cross_validate: bool,
 }
 
@@ -83,8 +84,8 @@ impl DetectorArgs {
         let ours = own.iter().filter(|_| !self.without_own_texts);
         let own: Vec<Sample> = ours.map(|own| of_own(own, recipe.bits)).collect();
         if self.cross_validate {
-            print!("{}", cross::report(&read.corpus, &own, self.without_important_instructions, &recipe));
-            return Ok(());
+            let report = cross::report(&read, &own, self.without_important_instructions, &recipe, &self.command());
+            return deliver(&report, self.out.as_deref());
         }
         let (events, left) = read.corpus.training();
         tell(&left);
@@ -109,8 +110,27 @@ impl DetectorArgs {
     }
 }
 
+impl DetectorArgs {
+    /// The command that does this again.
+    fn command(&self) -> String {
+        let mut command = format!("cargo xtask train detector --data {}", self.data.display());
+        for (given, option) in [
+            (self.cross_validate, " --cross-validate"),
+            (self.without_important_instructions, " --without-important-instructions"),
+            (self.without_own_texts, " --without-own-texts"),
+        ] {
+            command += if given { option } else { "" };
+        }
+        if let Some(out) = &self.out {
+            command += &format!(" --out {}", out.display());
+        }
+        command
+    }
+}
+
 /// What is read of a data folder.
 struct Read {
+    origins: Vec<Origin>,
     corpus: Corpus,
     /// Benign conversations and runs of dev.
     conversations: Vec<Conversation>,
@@ -118,10 +138,12 @@ struct Read {
 
 impl Read {
     fn new(folder: &Path) -> anyhow::Result<Self> {
-        let (mut corpus, mut conversations) = (Corpus::default(), Vec::new());
+        let (mut corpus, mut conversations, mut origins) = (Corpus::default(), Vec::new(), Vec::new());
         for file in data::files(folder)? {
             let mut records = file.records()?;
+            let mut judged = 0;
             while let Some(record) = records.next_record()? {
+                judged += u32::from(record.split != Split::Test);
                 let events = of_record(&file.set, &record).with_context(|| format!("{}: record {}", file.path.display(), record.id))?;
                 if record.split == Split::Dev && events.iter().all(|event| event.label == Label::Benign) {
                     let unit = events.first().map(|event| format!("{}/{}", event.set, event.unit)).unwrap_or_default();
@@ -130,8 +152,9 @@ impl Read {
                 }
                 corpus.extend(events);
             }
+            origins.push(Origin { file, judged });
         }
-        Ok(Read { corpus, conversations })
+        Ok(Read { origins, corpus, conversations })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Our own texts to train on: frames with slots, filled in by chance, from `rules/detector/texts`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
@@ -56,6 +56,22 @@ struct Family {
 /// # Errors
 /// When a file cannot be read, is none of ours, or a frame asks for a slot that is not there.
 pub fn read(folder: &Path, fillings: usize, seed: u64) -> anyhow::Result<Vec<Own>> {
+    let mut chance = Chance::new(seed);
+    let mut texts = Vec::new();
+    for path in paths(folder)? {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let found = expand(&text, &stem, fillings, &mut chance);
+        texts.extend(found.with_context(|| format!("in {}", path.display()))?);
+    }
+    Ok(texts)
+}
+
+/// The files of the folder, in their order.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn paths(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for side in ["attack", "benign"] {
         let side = folder.join(side);
@@ -65,15 +81,7 @@ pub fn read(folder: &Path, fillings: usize, seed: u64) -> anyhow::Result<Vec<Own
         }
     }
     paths.sort();
-    let mut chance = Chance::new(seed);
-    let mut texts = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let found = expand(&text, &stem, fillings, &mut chance);
-        texts.extend(found.with_context(|| format!("in {}", path.display()))?);
-    }
-    Ok(texts)
+    Ok(paths)
 }
 
 fn expand(text: &str, stem: &str, fillings: usize, chance: &mut Chance) -> anyhow::Result<Vec<Own>> {

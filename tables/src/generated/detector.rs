@@ -1,4 +1,5 @@
 //! The detector of record: written by `cargo xtask train detector` from rules/detector and the data that rules/detector/README.md lists, with their licences.
+//! Fingerprint of rules/detector: 54727f7d3d0f289e
 //! Do not edit: change the recipe and run the command again.
 
 use floodmark_core::detector::{Detector, Levels, LinearModel, Member, Model, Platt};

@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result};
 use floodmark_core::score::category::CategorySet;
 use floodmark_core::text::FoldTable;
 
-use super::PATTERNS_BUDGET_BYTES;
 use super::compiled::{Compiled, pattern_bytes};
 use super::folds::FOLDS_BUDGET_BYTES;
+use super::{DETECTOR_BUDGET_BYTES, PATTERNS_BUDGET_BYTES};
 
 /// Numbers a line: a row of the automaton.
 const NUMBERS_A_LINE: usize = 32;
@@ -82,14 +82,16 @@ pub fn folds(compiled: &Compiled, tools: &str) -> String {
     })
 }
 
-/// `tables/fingerprints.csv`.
-pub fn fingerprints(compiled: &Compiled) -> String {
+/// `tables/fingerprints.csv`; `detector` is the table that the trainer wrote.
+pub fn fingerprints(compiled: &Compiled, detector: &[u8]) -> String {
     compiled.with_set(|set| {
         let (bytes, folds) = (pattern_bytes(set), set.folds.size_bytes());
         format!(
-            "name,bytes,blake3,budget_bytes\ncategories,{bytes},{},{PATTERNS_BUDGET_BYTES}\nfolds,{folds},{},{FOLDS_BUDGET_BYTES}\n",
+            "name,bytes,blake3,budget_bytes\ncategories,{bytes},{},{PATTERNS_BUDGET_BYTES}\nfolds,{folds},{},{FOLDS_BUDGET_BYTES}\ndetector,{},{},{DETECTOR_BUDGET_BYTES}\n",
             digest(set),
-            folds_digest(&set.folds)
+            folds_digest(&set.folds),
+            detector.len(),
+            blake3::hash(detector).to_hex(),
         )
     })
 }

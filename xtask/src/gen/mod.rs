@@ -32,6 +32,10 @@ const CONVERSATIONS: [(&str, &str); 2] = [
 ];
 /// Most bytes that the patterns' tables may take in the module's data section (performance.md, automata).
 const PATTERNS_BUDGET_BYTES: usize = 200_000;
+/// The table of the detector of record: `cargo xtask train detector` writes it, here only its fingerprint is taken.
+const DETECTOR: &str = "tables/src/generated/detector.bin";
+/// Most bytes that the detector's tables may take there (performance.md).
+const DETECTOR_BUDGET_BYTES: usize = 262_144;
 
 /// A generated file.
 struct Output {
@@ -71,13 +75,14 @@ pub fn run(check: bool) -> Result<()> {
 fn outputs(root: &Path) -> Result<Vec<Output>> {
     let compiled = compiled(root)?;
     verify::lines(&compiled)?;
+    let detector = fs::read(root.join(DETECTOR)).with_context(|| format!("cannot read {DETECTOR}; check it out again"))?;
     let lock = read(&root.join("Cargo.lock"))?;
     let version = |package| emit::locked_version(&lock, package).map(|version| format!("{package} {version}"));
     let tools = [version("unicode-normalization")?, version("unicode-security")?, version("regex-syntax")?].join(", ");
     let mut outputs = vec![
         Output { path: "tables/src/generated/categories.rs", text: emit::categories(&compiled, &version("regex-automata")?) },
         Output { path: "tables/src/generated/folds.rs", text: emit::folds(&compiled, &tools) },
-        Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled) },
+        Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled, &detector) },
         Output { path: "docs/config.md", text: compiled.with_set(config_doc::page)? },
         Output { path: wire_doc::PAGE, text: wire_doc::page(&read(&root.join(wire_doc::PAGE))?, &positions(root)?)? },
     ];
