@@ -1,8 +1,13 @@
 //! `cargo xtask eval` and `cargo xtask train`: build floodmark-eval for speed and hand over to it.
-use anyhow::Result;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
 
-use crate::r#gen;
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+
 use crate::sh::{self, Sh};
+use crate::{r#gen, paths};
 
 /// Runs floodmark-eval with `arguments` in the repository's root, so that relative paths mean the same wherever it is called from.
 pub fn run(sh: &Sh, arguments: &[String]) -> Result<()> {
@@ -13,6 +18,38 @@ pub fn run(sh: &Sh, arguments: &[String]) -> Result<()> {
 
 /// Trains a model and takes the fingerprint of its table.
 pub fn train(sh: &Sh, arguments: &[String]) -> Result<()> {
-    run(sh, &[&[String::from("train")], arguments].concat())?;
+    let crates = crates(sh)?;
+    let folder = crates.to_str().context("the repository's path is no UTF-8")?;
+    run(sh, &[&[String::from("train")], arguments, &[String::from("--crates"), folder.to_owned()]].concat())?;
     r#gen::run(false)
+}
+
+/// Recipe of the detector, of which only the list of crates is read here.
+#[derive(Deserialize)]
+struct Recipe {
+    crates: BTreeMap<String, String>,
+}
+
+/// Fetches the crates whose files the detector is trained on, and gives the folder that they are in as `name-version`.
+fn crates(sh: &Sh) -> Result<PathBuf> {
+    let recipe = paths::root().join("rules/detector/recipe.toml");
+    let text = fs::read_to_string(&recipe).with_context(|| format!("cannot read {}", recipe.display()))?;
+    let Recipe { crates } = toml::from_str(&text).with_context(|| format!("{} has no list of crates", recipe.display()))?;
+    let folder = paths::root().join("target/train");
+    let vendored = folder.join("vendor");
+    if crates.iter().all(|(name, version)| vendored.join(format!("{name}-{version}")).is_dir()) {
+        return Ok(vendored);
+    }
+    // A package that is never built, only fetched for; its dependencies' own come along and are not read.
+    let mut manifest =
+        String::from("[package]\nname = \"floodmark-train\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n");
+    for (name, version) in &crates {
+        manifest += &format!("{name} = {{ version = \"={version}\", default-features = false }}\n");
+    }
+    fs::create_dir_all(folder.join("src")).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(folder.join("src/lib.rs"), "")?;
+    sh.run(sh::cargo().current_dir(&folder).args(["vendor", "--quiet", "--versioned-dirs", "vendor"]))
+        .context("the crates of rules/detector/recipe.toml could not be fetched; the training needs the versions that are named there")?;
+    Ok(vendored)
 }

@@ -17,7 +17,7 @@ const KNOWN_CHUNKS: usize = 3;
 /// Chunks that stand for an attack whose place is not known, at most.
 const MOST_CHUNKS: usize = 6;
 /// Chunks of a benign text that a round adds.
-const ADDED_CHUNKS: usize = 2;
+const ADDED_CHUNKS: usize = 6;
 /// A benign chunk below this margin teaches nothing more.
 const SAFE_MARGIN: f32 = -1.0;
 

@@ -9,12 +9,15 @@ use floodmark_core::detector::{Levels, LinearModel, Member, Model, Platt};
 use crate::calibrate::{Alarm, Benign, Drift, Plan, alarm, at_level};
 use crate::events::{Channel, Event, Label, Scorer, views};
 
+use super::crates::Piece;
 use super::fit::Weights;
 use super::platt::{self, Point};
 use super::recipe::Recipe;
 
 /// Share of benign conversations of any length that may be blocked for an event, and likewise for an alarm.
 const ANY_LENGTH: f64 = 0.005;
+/// What the units of crates begin with. Their files are a group of their own: what agents read all day.
+const CRATES: &str = "crates/";
 /// Conversations are told apart by length at these numbers of events.
 const LENGTHS: [usize; 4] = [1, 5, 20, usize::MAX];
 /// An event at or above this is more likely an attack than not, both being as frequent (DESIGN.md 8).
@@ -66,6 +69,13 @@ pub struct Conversation {
     pub events: Vec<(Channel, String)>,
 }
 
+impl Conversation {
+    /// A tool's result that is a piece of a crate's file.
+    pub fn of_piece(piece: Piece) -> Self {
+        Conversation { unit: format!("{CRATES}{}", piece.name), events: vec![(Channel::ToolResult, piece.text)] }
+    }
+}
+
 /// Calibrates a table.
 ///
 /// # Errors
@@ -94,8 +104,12 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
         let fits = |(run, _): &(&Benign, &Benign)| (ends[0]..ends[1]).contains(&run.scores.len());
         runs.iter().zip(list).filter(fits).map(|(_, one)| one.clone()).collect()
     };
-    for some in LENGTHS.windows(2).map(|ends| of_length(ends, &highest)).filter(|some| !some.is_empty()) {
-        event_block = event_block.max(alarm(&some, 0.0, &Plan { false_alarms: ANY_LENGTH, ..single })?.level);
+    let files: Vec<Benign> = highest.iter().filter(|one| one.unit.starts_with(CRATES)).cloned().collect();
+    let groups = LENGTHS.windows(2).map(|ends| of_length(ends, &highest)).chain([files]);
+    for some in groups.filter(|some| !some.is_empty()) {
+        let level = alarm(&some, 0.0, &Plan { false_alarms: ANY_LENGTH, ..single })?.level;
+        eprintln!("{} conversations: {level}", some.len());
+        event_block = event_block.max(level);
     }
     let block = at_level(&highest, 0.0, event_block, &single)?;
     let drift = Drift::Quantile(recipe.levels.drift_quantile).of(&runs)?;

@@ -5,6 +5,7 @@
 //! ```
 
 mod chunks;
+mod crates;
 mod cross;
 mod emit;
 mod fit;
@@ -30,7 +31,10 @@ use crate::stored;
 use fit::fit;
 use levels::{Calibrated, Conversation, Table, calibrate};
 use recipe::{FOLDER, Recipe};
-use samples::{Sample, Weighed, of_event, of_own};
+use samples::{Sample, Weighed, of_answer, of_event, of_own, of_piece};
+
+/// Sets whose assistants write prose.
+const ANSWERS: [&str; 2] = ["llm_chat", "benign_agent_runs"];
 
 /// Trains a model that is baked into the plugin.
 #[derive(clap::Args, Debug)]
@@ -51,6 +55,9 @@ pub struct DetectorArgs {
     /// The data folder: README.md, and a folder of *.jsonl.gz for each set.
     #[arg(long)]
     data: PathBuf,
+    /// The folder of the recipe's crates; `cargo xtask train` fetches them and gives it.
+    #[arg(long)]
+    crates: PathBuf,
     /// Leave the family of `important_instructions` out, to see how it is found when it is new. Needs --out.
     #[arg(long, requires = "out")]
     without_important_instructions: bool,
@@ -79,10 +86,14 @@ impl Args {
 impl DetectorArgs {
     fn run(&self, root: &Path) -> anyhow::Result<()> {
         let recipe = Recipe::read(&root.join(FOLDER))?;
-        let read = Read::new(&self.data)?;
+        let read = Read::new(&self.data, &recipe)?;
+        let pieces = crates::read(&self.crates, &recipe)?;
         let own = own::read(&root.join(FOLDER).join("texts"), recipe.samples.own_fillings, recipe.seed)?;
         let ours = own.iter().filter(|_| !self.without_own_texts);
-        let own: Vec<Sample> = ours.map(|own| of_own(own, recipe.bits)).collect();
+        // What is trained on beside the events of the data.
+        let mut own: Vec<Sample> = ours.map(|own| of_own(own, recipe.bits)).collect();
+        own.extend(pieces.iter().filter(|piece| piece.split == Split::Train).map(|piece| of_piece(piece, recipe.bits)));
+        own.extend(read.answers.iter().cloned());
         if self.cross_validate {
             let report = cross::report(&read, &own, self.without_important_instructions, &recipe, &self.command());
             return deliver(&report, self.out.as_deref());
@@ -97,7 +108,9 @@ impl DetectorArgs {
         let table = Table::new(&fit(&weighed, &recipe, &mut chance), &recipe);
         let dev: Vec<&Event> =
             read.corpus.events.iter().filter(|event| event.split == Split::Dev && event.label != Label::Unclear).collect();
-        let found = calibrate(&table, &dev, &read.conversations, &recipe)?;
+        let mut conversations = read.conversations;
+        conversations.extend(pieces.into_iter().filter(|piece| piece.split == Split::Dev).map(Conversation::of_piece));
+        let found = calibrate(&table, &dev, &conversations, &recipe)?;
         let version = emit::version(&recipe.version, &table, &found);
         show(&found, &version);
         match &self.out {
@@ -134,10 +147,13 @@ struct Read {
     corpus: Corpus,
     /// Benign conversations and runs of dev.
     conversations: Vec<Conversation>,
+    /// What assistants answered in benign conversations of train. They are no events, but as honest as what was asked.
+    answers: Vec<Sample>,
 }
 
 impl Read {
-    fn new(folder: &Path) -> anyhow::Result<Self> {
+    fn new(folder: &Path, recipe: &Recipe) -> anyhow::Result<Self> {
+        let mut answers = Vec::new();
         let (mut corpus, mut conversations, mut origins) = (Corpus::default(), Vec::new(), Vec::new());
         for file in data::files(folder)? {
             let mut records = file.records()?;
@@ -150,11 +166,16 @@ impl Read {
                     conversations
                         .push(Conversation { unit, events: events.iter().map(|event| (event.channel, event.text.clone())).collect() });
                 }
+                if record.split == Split::Train && record.label == data::Label::Benign && ANSWERS.contains(&file.set.as_str()) {
+                    let unit = data::unit_of(&file.set, &record, false);
+                    let said = record.messages.iter().flatten().filter(|message| message.role == "assistant");
+                    answers.extend(said.map(|message| of_answer(&record.source, &unit, &message.content, recipe.bits)));
+                }
                 corpus.extend(events);
             }
             origins.push(Origin { file, judged });
         }
-        Ok(Read { origins, corpus, conversations })
+        Ok(Read { origins, corpus, conversations, answers })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The recipe: every number that the training takes, from `rules/detector/recipe.toml`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -22,6 +23,8 @@ pub struct Recipe {
     pub fit: Fit,
     pub table: Table,
     pub levels: Levels,
+    /// Versions by name.
+    pub crates: BTreeMap<String, String>,
 }
 
 /// Which texts count, and how much.
@@ -33,6 +36,8 @@ pub struct Samples {
     pub balance: f64,
     pub own_weight: f64,
     pub own_fillings: usize,
+    pub piece_bytes: usize,
+    pub pieces_per_source_file: usize,
 }
 
 /// How the weights are found.

@@ -7,6 +7,7 @@ use crate::draw::Chance;
 use crate::events::{Event, Label, injected_at, is_important_instructions, views};
 
 use super::chunks::Text;
+use super::crates::Piece;
 use super::own::Own;
 use super::recipe::Recipe;
 
@@ -52,16 +53,27 @@ pub fn of_event(event: &Event, bits: u32) -> Sample {
 
 /// Makes a sample of a text of ours.
 pub fn of_own(own: &Own, bits: u32) -> Sample {
-    let view = views(&own.text).swap_remove(0);
+    Sample { source: "own".to_owned(), unit: own.family.clone(), attack: own.attack, own: true, ..honest(&own.text, bits) }
+}
+
+/// Makes a sample of a piece of a crate's files.
+pub fn of_piece(piece: &Piece, bits: u32) -> Sample {
     Sample {
-        source: "own".to_owned(),
-        unit: own.family.clone(),
-        attack: own.attack,
-        own: true,
-        important: false,
-        text: Text::new(&view, bits),
-        injected: None,
+        source: if piece.code { "crates/code" } else { "crates/prose" }.to_owned(),
+        unit: format!("crates/{}", piece.name),
+        ..honest(&piece.text, bits)
     }
+}
+
+/// Makes a sample of what an assistant answered in a benign conversation.
+pub fn of_answer(source: &str, unit: &str, text: &str, bits: u32) -> Sample {
+    Sample { source: format!("{source}/assistant"), unit: unit.to_owned(), ..honest(text, bits) }
+}
+
+fn honest(text: &str, bits: u32) -> Sample {
+    let view = views(text).swap_remove(0);
+    let text = Text::new(&view, bits);
+    Sample { source: String::new(), unit: String::new(), attack: false, own: false, important: false, text, injected: None }
 }
 
 /// Samples and how much each weighs; the weights of each label add up to half of their number.
