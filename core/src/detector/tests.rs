@@ -1,6 +1,5 @@
 //! The features by a slow and obvious way, scores that can be worked out on paper, and what a broken model gives.
 
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -14,21 +13,28 @@ use crate::limits::{BLOCK_CHARS, BLOCK_MOST_CHARS, CHUNK_BLOCKS, RECENT_WORDS};
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     features: Vec<u64>,
-    word: Vec<u64>,
     /// Features of all blocks so far, and the byte that the block ends at.
     blocks: Vec<(usize, usize)>,
 }
 
 impl Sink for Found {
-    fn character(&mut self, hash: u64) {
-        self.word.push(hash);
+    type Word = Vec<u64>;
+
+    type Table = ();
+
+    fn table(&self) {}
+
+    fn character((): (), word: &mut Vec<u64>, hash: u64, counts: i32) {
+        match counts {
+            -1 => word.push(hash),
+            none => assert_eq!(none, 0),
+        }
     }
 
-    fn word(&mut self, new: bool) {
+    fn word(&mut self, mut word: Vec<u64>, new: bool) {
         if new {
-            self.features.append(&mut self.word);
+            self.features.append(&mut word);
         }
-        self.word.clear();
     }
 
     fn feature(&mut self, hash: u64) {
