@@ -10,8 +10,8 @@ use places::{ATTACK, Body, files};
 use serde_json::{Value, json};
 use support::{plugin, runtimes, ways};
 
-/// Any hit blocks, wherever it is.
-const CONFIG: &str = r#"{"version":1,"defaults":{"policy":{"rules":{"instruction_seeding":"block"}}}}"#;
+/// Any hit of a pattern blocks, wherever it is; the detector, which scores a text and what stands beside it, says nothing of one position.
+const CONFIG: &str = r#"{"version":1,"defaults":{"policy":{"rules":{"instruction_seeding":"block","detector":"off"}}}}"#;
 
 #[test]
 fn the_plugin_finds_each_position_where_it_is() {
@@ -45,7 +45,7 @@ const CHANNELS: [&str; 9] = ["system", "user", "assistant", "tool_result", "tool
 
 /// Any hit blocks, but on `exempt` channels.
 fn with_exempt(exempt: &[&str]) -> String {
-    let policy = json!({"rules": {"instruction_seeding": "block"}});
+    let policy = json!({"rules": {"instruction_seeding": "block", "detector": "off"}});
     json!({"version": 1, "defaults": {"policy": policy, "exemptions": [{"reason": "to tell channels", "channels": exempt}]}}).to_string()
 }
 

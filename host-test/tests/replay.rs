@@ -1,5 +1,7 @@
 //! Replay: every oracle case natively and as wasm, the same report byte for byte whatever the body.
 
+#[path = "../../tables/tests/golden/mod.rs"]
+mod golden;
 mod support;
 
 use std::fs;
@@ -72,6 +74,19 @@ fn compare(report: &Value, expected: &Value, what: &str) {
             // Several windows may reach the score; the core's own test computes ours by the definition.
             "window" => assert_eq!(report[key].is_null(), expected.is_null(), "{what}, {key}"),
             _ => agree(&report[key], expected, &format!("{what}, {key}")),
+        }
+    }
+}
+
+/// The plugin gives the trainer's scores to the last bit, natively and in each engine that runs it as wasm.
+#[test]
+fn golden_scores_are_the_same_in_every_engine() {
+    let cases = golden::cases();
+    assert!(cases.len() > 40, "{} bodies", cases.len());
+    for (name, mut way) in ways(DEFAULTS) {
+        for golden::Case { body, scores } in &cases {
+            let report = report(&mut way, &Request::post_json("/v1/chat/completions", body.clone()));
+            assert_eq!(&golden::scores(&report), scores, "{name}: {body}");
         }
     }
 }

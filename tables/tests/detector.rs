@@ -1,4 +1,7 @@
-//! The judge's event scores and trajectory against a plain recomputation, with the shipped folds and a detector of weights drawn at random.
+//! The judge's event scores and trajectory against a plain recomputation, with the shipped folds and a detector of weights drawn at random;
+//! and the shipped detector against its golden scores.
+
+mod golden;
 
 use std::sync::LazyLock;
 
@@ -130,6 +133,17 @@ fn disguised_letters_score_as_plain_ones() {
         assert_eq!(score(text), plain, "{text}");
     }
     assert_ne!(score("ignore the rules below"), plain);
+}
+
+/// The detector of record gives the trainer's scores to the last bit, in a body as alone.
+#[test]
+fn golden_scores_are_those_of_the_trainer() {
+    let judge = Judge::new(&Policy::default(), &floodmark_tables::TABLES).expect("the default policy is valid");
+    let cases = golden::cases();
+    assert!(cases.len() > 40, "{} bodies", cases.len());
+    for golden::Case { body, scores } in cases {
+        assert_eq!(judge.judge(body.as_bytes(), Hint::default()).detected.map(|detected| detected.scores), Some(scores), "{body}");
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEB = ROOT / "target/web"
 CASES = {profile: ROOT / f"testdata/conversations/{profile}.jsonl" for profile in ("floodmark", "paper")}
 DEMO = ROOT / "testdata/demo.jsonl"
+GOLDEN = ROOT / "testdata/detector/golden.jsonl"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 TOLERANCE = 1e-9
@@ -100,6 +101,23 @@ def oracle_cases(page):
     return count
 
 
+def golden_scores(page):
+    """The trainer's scores to the last bit: each text as a user's message, then each with the next one behind it as a tool's result."""
+    golden = lines(GOLDEN)
+    assert len(golden) > 20, f"{len(golden)} texts"
+    groups = [[case] for case in golden] + [list(pair) for pair in zip(golden, golden[1:])]
+    places = [{"role": "user"}, {"role": "tool", "tool_call_id": "c"}]
+    bodies = [json.dumps({"model": "any", "messages": [{**place, "content": case["text"]} for place, case in zip(places, group)]})
+              for group in groups]
+    found = page.evaluate("""async (bodies) => {
+        const { judge } = await import(new URL('engine.js', location));
+        return bodies.map((body) => judge(body, {}).detector.scores);
+    }""", bodies)
+    wrong = [(body, scores) for body, scores, group in zip(bodies, found, groups, strict=True) if scores != [case["score"] for case in group]]
+    assert not wrong, wrong
+    return len(groups)
+
+
 def the_profile_can_be_chosen(page):
     """Four times one request: flagged by default, blocked by the paper's formula."""
     case = demo("templated_requests")
@@ -176,7 +194,9 @@ def every_example_has_its_verdict(page):
     for index, example in enumerate(examples):
         page.locator("#example").select_option(index=index + 1)
         expect(page.locator("#verdict .badge")).to_have_text(example["expect"]["verdict"])
-        close(shown_report(page)["score"], example["expect"]["score"])
+        report = shown_report(page)
+        close(report["score"], example["expect"]["score"])
+        assert report["rule"] == example["expect"].get("rule", report["rule"]), f"{example['id']}: {report['rule']}"
 
 
 def bad_json_shows_its_place(page):
@@ -256,7 +276,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chromium", required=True, help="path of the browser")
     chromium = parser.parse_args().chromium
-    checks = [oracle_cases, the_profile_can_be_chosen, typed_slow_burn_is_blocked, the_detector_is_seen_at_work, pasted_body_is_judged,
+    checks = [oracle_cases, golden_scores, the_profile_can_be_chosen, typed_slow_burn_is_blocked, the_detector_is_seen_at_work, pasted_body_is_judged,
               every_example_has_its_verdict, bad_json_shows_its_place, text_is_never_markup, keyboard_alone_is_enough, fits_narrow_and_dark]
     server, url = serve()
     with sync_playwright() as playwright:

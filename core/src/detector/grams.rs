@@ -11,10 +11,16 @@ use crate::limits::{BLOCK_CHARS, BLOCK_MOST_CHARS, RECENT_WORDS};
 /// Takes the features of a text, in its order. Of a hash the highest bits count: a table's lower half is for characters, its upper half for words, which
 /// are fewer and say more.
 pub trait Sink {
-    /// A feature of characters. It counts if the word that it is of turns out to be new.
-    fn character(&mut self, hash: u64);
-    /// The word whose characters came ended; it is new, or stood shortly before.
-    fn word(&mut self, new: bool);
+    /// What is kept of a word's n-grams until it is known whether it is new.
+    type Word: Default;
+    /// What is needed to keep them.
+    type Table: Copy;
+    /// The same for a whole word.
+    fn table(&self) -> Self::Table;
+    /// An n-gram of characters. It counts if `counts` is all ones, not if it is 0, and if the word turns out to be new.
+    fn character(table: Self::Table, word: &mut Self::Word, hash: u64, counts: i32);
+    /// A word's characters, or as many of them as stand in the block; the word is new, or stood shortly before.
+    fn word(&mut self, word: Self::Word, new: bool);
     /// A feature of words.
     fn feature(&mut self, hash: u64);
     /// A block ended in front of byte `end` of the text: all features since the last belong to it.
@@ -28,33 +34,42 @@ const LAST: [u64; 3] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFF_FFFF_FFFF];
 /// Tells the orders and kinds of n-grams apart.
 const KINDS: [u64; 5] = [1 << 56, 2 << 56, 3 << 56, 4 << 56, 5 << 56];
 
-/// Gives `sink` every feature of `view`, a text in folded form or in ASCII.
-pub fn features(view: &str, sink: &mut impl Sink) {
-    let (runs, words) = (Recent::default(), Recent::default());
-    let mut reader = Reader { last: SPACE, length: 1, run: 0, before: (0, false), runs, words, block: 0, sink };
-    if view.is_ascii() {
-        view.bytes().enumerate().for_each(|(at, byte)| reader.take(at, ascii(byte)));
-    } else {
-        view.char_indices().for_each(|(at, letter)| reader.take(at, code(letter)));
-    }
-    reader.end(view.len());
-}
-
 const SPACE: u64 = b' ' as u64;
+/// Marks what belongs to a run of letters and digits.
+const RUN: u16 = 0x100;
 
-/// The byte that stands for an ASCII character. Control characters are white space, among them the border between records.
-fn ascii(byte: u8) -> u64 {
-    u64::from(match byte {
-        0..=b' ' | 0x7f => b' ',
-        b'0'..=b'9' => b'0',
-        other => other.to_ascii_lowercase(),
-    })
+/// The byte that stands for an ASCII character, and [`RUN`]. Control characters are white space, among them the border between records.
+static ASCII: [u16; 128] = ascii();
+
+const fn ascii() -> [u16; 128] {
+    let mut codes = [0x20; 128];
+    let mut rest: &mut [u16] = &mut codes;
+    let mut byte = 0_u8;
+    while let Some((code, more)) = rest.split_first_mut() {
+        *code = match byte {
+            0..=b' ' | 0x7f => 0x20,
+            b'0'..=b'9' => RUN | 0x30,
+            b'A'..=b'Z' | b'a'..=b'z' => RUN | byte.to_ascii_lowercase() as u16,
+            _ => byte as u16,
+        };
+        rest = more;
+        byte += 1;
+    }
+    codes
 }
 
-/// The byte that stands for a character.
-fn code(letter: char) -> u64 {
-    let number = u32::from(letter);
-    u8::try_from(number).ok().filter(u8::is_ascii).map_or_else(|| u64::from(number).wrapping_mul(SPREAD) >> 57 | 0x80, ascii)
+/// What stands for the character at a byte of a text, and its length in bytes; white space behind the end.
+#[inline]
+fn code(view: &str, at: usize) -> (u16, usize) {
+    let Some(&byte) = view.as_bytes().get(at) else { return (0x20, 0) };
+    ASCII.get(usize::from(byte)).map_or_else(|| wide(view, at), |&code| (code, 1))
+}
+
+/// The same of a character beyond ASCII.
+#[inline(never)]
+fn wide(view: &str, at: usize) -> (u16, usize) {
+    let letter = view.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
+    (RUN | 0x80 | (spread(u32::from(letter).into()) >> 57) as u16, letter.len_utf8())
 }
 
 fn spread(number: u64) -> u64 {
@@ -66,14 +81,29 @@ fn of_words(feature: u64) -> u64 {
     spread(feature) >> 1 | 1 << 63
 }
 
-struct Reader<'s, S> {
-    /// The last characters of the word with the space in front, the newest in the lowest byte.
-    last: u64,
-    /// How many characters of it there are.
-    length: u64,
-    /// Hash of the run of letters and digits so far; 0 between them.
-    run: u64,
-    /// Hash of the run before, 0 at the start, and whether it was new.
+/// Whether the last five characters are those of one, two or three before: the middle of a repetition.
+#[inline]
+fn repeats(last: u64) -> bool {
+    // It takes six characters, and a space stands in front of them.
+    let behind = |bits: u32| (last ^ last >> bits) & LAST[2] == 0;
+    last >> 48 != 0 && (behind(8) || behind(16) || behind(24))
+}
+
+/// Gives `sink` every feature of `view`, a text in folded form or in ASCII.
+pub fn features(view: &str, sink: &mut impl Sink) {
+    let mut reader = Reader { view, before: (0, false), runs: Recent::default(), words: Recent::default(), block: 0, sink };
+    let mut at = 0;
+    while at < view.len() {
+        at = reader.word(at);
+    }
+    if reader.block > 0 {
+        reader.sink.block(at);
+    }
+}
+
+struct Reader<'v, 's, S> {
+    view: &'v str,
+    /// Hash of the last run of letters and digits, 0 at the start, and whether it was new.
     before: (u64, bool),
     /// The last runs of letters and digits, and the last words.
     runs: Recent,
@@ -83,91 +113,111 @@ struct Reader<'s, S> {
     sink: &'s mut S,
 }
 
+impl<S: Sink> Reader<'_, '_, S> {
+    /// Reads on to the end of the next word, or the next white space when none stands here.
+    fn word(&mut self, start: usize) -> usize {
+        let (view, table) = (self.view, self.sink.table());
+        let (mut code_here, mut width) = code(view, start);
+        let mut at = start;
+        if code_here == 0x20 {
+            return at + width;
+        }
+        if self.block >= BLOCK_CHARS {
+            self.block = 0;
+            self.sink.block(at);
+        }
+        // The last characters of the word with the space in front, the newest in the lowest byte, and how many there are.
+        let (mut last, mut length) = (SPACE, 1);
+        // With so many the block is full.
+        let mut full = BLOCK_MOST_CHARS + length - self.block;
+        // Hash of the run of letters and digits so far; 0 between them.
+        let mut run = 0_u64;
+        let mut word = S::Word::default();
+        // An n-gram counts as soon as there are as many characters.
+        let mut counts = [0; 3];
+        loop {
+            let white = code_here == 0x20;
+            if length >= full && !white {
+                full = BLOCK_MOST_CHARS + length;
+                self.sink.word(core::mem::take(&mut word), true);
+                self.sink.block(at);
+            }
+            let byte = u64::from(code_here & 0xff);
+            last = last << 8 | byte;
+            length += 1;
+            if !repeats(last) {
+                let mut gram =
+                    |order: u64, kind: u64, counts: i32| S::character(table, &mut word, spread(last & order | kind) >> 1, counts);
+                gram(LAST[0], KINDS[0], counts[0]);
+                gram(LAST[1], KINDS[1], counts[1]);
+                gram(LAST[2], KINDS[2], counts[2]);
+            }
+            counts = [-1, counts[0], counts[1]];
+            at += width;
+            if code_here & RUN != 0 {
+                run = spread(run.rotate_left(5) ^ byte);
+            } else {
+                if run != 0 {
+                    self.run(run);
+                    run = 0;
+                }
+                if white {
+                    break;
+                }
+            }
+            (code_here, width) = code(view, at);
+        }
+        self.block = BLOCK_MOST_CHARS + length - full;
+        // The word is told apart by its last characters and its length.
+        let new = self.words.is_new(spread(last ^ (length as u64).rotate_left(32)));
+        self.sink.word(word, new);
+        at
+    }
+
+    /// A run of letters and digits ends.
+    #[inline(never)]
+    fn run(&mut self, run: u64) {
+        let (before, before_new) = self.before;
+        let new = self.runs.is_new(run);
+        if new {
+            self.sink.feature(of_words(run ^ KINDS[3]));
+        }
+        if before != 0 && (new || before_new) {
+            self.sink.feature(of_words(before.rotate_left(29) ^ run ^ KINDS[4]));
+        }
+        self.before = (run, new);
+    }
+}
+
 /// The last that stood in a text. Who writes one thing over and over shall not be heard the louder.
-#[derive(Default)]
 struct Recent {
+    /// In a ring.
     hashes: [u64; RECENT_WORDS],
-    next: usize,
+    /// How many there were, and [`RECENT_WORDS`] + 1.
+    count: u32,
+    /// The count at the last of those whose hash starts with the same bits. Most often it says that nothing in the ring does.
+    counts: [u32; 64],
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Recent { hashes: [0; RECENT_WORDS], count: RECENT_WORDS as u32 + 1, counts: [0; 64] }
+    }
 }
 
 impl Recent {
     /// Whether this is none of the last; from now on it is the last.
+    #[inline]
     fn is_new(&mut self, hash: u64) -> bool {
-        let new = !self.hashes.contains(&hash);
-        if new {
-            if let Some(oldest) = self.hashes.get_mut(self.next) {
-                *oldest = hash;
-            }
-            self.next = (self.next + 1) % RECENT_WORDS;
+        let Some(count) = self.counts.get_mut((hash >> 58) as usize) else { return true };
+        if self.count.wrapping_sub(*count) <= RECENT_WORDS as u32 && self.hashes.contains(&hash) {
+            return false;
         }
-        new
-    }
-}
-
-impl<S: Sink> Reader<'_, S> {
-    #[inline]
-    fn take(&mut self, at: usize, code: u64) {
-        if code == SPACE {
-            if self.length > 1 {
-                self.next(SPACE);
-                self.word();
-                (self.last, self.length) = (SPACE, 1);
-            }
-            return;
+        *count = self.count;
+        if let Some(oldest) = self.hashes.get_mut(self.count as usize % RECENT_WORDS) {
+            *oldest = hash;
         }
-        if self.block >= BLOCK_CHARS && (self.length == 1 || self.block >= BLOCK_MOST_CHARS) {
-            self.block = 0;
-            if self.length > 1 {
-                self.sink.word(true);
-            }
-            self.sink.block(at);
-        }
-        self.next(code);
-    }
-
-    /// The word ends: it is told apart by its last characters and its length.
-    fn word(&mut self) {
-        let new = self.words.is_new(spread(self.last ^ self.length.rotate_left(32)));
-        self.sink.word(new);
-    }
-
-    /// The next character of a padded word.
-    #[inline]
-    fn next(&mut self, code: u64) {
-        self.block += 1;
-        self.length += 1;
-        self.last = self.last << 8 | code;
-        let repeats = |period: u32| (self.last ^ self.last >> (8 * period)) & LAST[2] == 0;
-        if !(repeats(1) || repeats(2) || repeats(3)) {
-            for ((mask, kind), order) in LAST.into_iter().zip(KINDS).zip(3..) {
-                if self.length >= order {
-                    self.sink.character(spread(self.last & mask | kind) >> 1);
-                }
-            }
-        }
-        if code >= 0x80 || (code as u8).is_ascii_alphanumeric() {
-            self.run = spread(self.run.rotate_left(5) ^ code);
-        } else if self.run != 0 {
-            self.run_ends();
-        }
-    }
-
-    fn run_ends(&mut self) {
-        let (before, before_new) = self.before;
-        let new = self.runs.is_new(self.run);
-        if new {
-            self.sink.feature(of_words(self.run ^ KINDS[3]));
-        }
-        if before != 0 && (new || before_new) {
-            self.sink.feature(of_words(before.rotate_left(29) ^ self.run ^ KINDS[4]));
-        }
-        (self.before, self.run) = ((self.run, new), 0);
-    }
-
-    fn end(&mut self, length: usize) {
-        self.take(length, SPACE);
-        if self.block > 0 {
-            self.sink.block(length);
-        }
+        self.count = self.count.wrapping_add(1);
+        true
     }
 }

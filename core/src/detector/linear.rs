@@ -51,12 +51,11 @@ impl LinearModel<'_> {
     pub fn highest(&self, view: &str) -> Option<Chunk> {
         let mut chunks = Chunks {
             model: self,
-            shift: 64_u32.saturating_sub(self.weights.len().checked_ilog2()?),
+            table: Table { weights: self.weights, shift: 64_u32.saturating_sub(self.weights.len().checked_ilog2()?) },
             blocks: [Block::default(); CHUNK_BLOCKS],
             sum: 0,
             features: 0,
             here: Block::default(),
-            word: (0, 0),
             ended: 0,
             best: None,
         };
@@ -65,10 +64,18 @@ impl LinearModel<'_> {
     }
 }
 
-impl LinearModel<'_> {
+/// Weights by hash.
+#[derive(Clone, Copy)]
+struct Table<'m> {
+    weights: &'m [u8],
+    /// What makes a bucket of a hash.
+    shift: u32,
+}
+
+impl Table<'_> {
     #[inline]
-    fn weight(&self, bucket: u64) -> i32 {
-        let weight = usize::try_from(bucket).ok().and_then(|bucket| self.weights.get(bucket));
+    fn weight(self, hash: u64) -> i32 {
+        let weight = self.weights.get(hash.wrapping_shr(self.shift) as usize);
         weight.map_or(0, |weight| weight.cast_signed().into())
     }
 }
@@ -83,37 +90,42 @@ struct Block {
 
 struct Chunks<'m> {
     model: &'m LinearModel<'m>,
-    /// What makes a bucket of a hash.
-    shift: u32,
+    table: Table<'m>,
     /// The last blocks that ended, in a ring.
     blocks: [Block; CHUNK_BLOCKS],
     /// Sums over these.
     sum: i32,
     features: u32,
     here: Block,
-    /// Sum and number of the features of the word's characters.
-    word: (i32, u32),
     ended: usize,
     best: Option<Chunk>,
 }
 
-impl Sink for Chunks<'_> {
-    #[inline]
-    fn character(&mut self, hash: u64) {
-        self.word.0 += self.model.weight(hash >> self.shift);
-        self.word.1 += 1;
+impl<'m> Sink for Chunks<'m> {
+    type Word = (i32, i32);
+
+    type Table = Table<'m>;
+
+    fn table(&self) -> Table<'m> {
+        self.table
     }
 
-    fn word(&mut self, new: bool) {
-        let (sum, features) = core::mem::take(&mut self.word);
+    #[inline]
+    fn character(table: Table<'m>, (sum, features): &mut (i32, i32), hash: u64, counts: i32) {
+        *sum += table.weight(hash) & counts;
+        // All ones are -1.
+        *features -= counts;
+    }
+
+    fn word(&mut self, (sum, features): (i32, i32), new: bool) {
         if new {
             self.here.sum += sum;
-            self.here.features += features;
+            self.here.features += features.cast_unsigned();
         }
     }
 
     fn feature(&mut self, hash: u64) {
-        self.here.sum += self.model.weight(hash >> self.shift);
+        self.here.sum += self.table.weight(hash);
         self.here.features += 1;
     }
 

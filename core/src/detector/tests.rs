@@ -1,6 +1,5 @@
 //! The features by a slow and obvious way, scores that can be worked out on paper, and what a broken model gives.
 
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -14,21 +13,28 @@ use crate::limits::{BLOCK_CHARS, BLOCK_MOST_CHARS, CHUNK_BLOCKS, RECENT_WORDS};
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     features: Vec<u64>,
-    word: Vec<u64>,
     /// Features of all blocks so far, and the byte that the block ends at.
     blocks: Vec<(usize, usize)>,
 }
 
 impl Sink for Found {
-    fn character(&mut self, hash: u64) {
-        self.word.push(hash);
+    type Word = Vec<u64>;
+
+    type Table = ();
+
+    fn table(&self) {}
+
+    fn character((): (), word: &mut Vec<u64>, hash: u64, counts: i32) {
+        match counts {
+            -1 => word.push(hash),
+            none => assert_eq!(none, 0),
+        }
     }
 
-    fn word(&mut self, new: bool) {
+    fn word(&mut self, mut word: Vec<u64>, new: bool) {
         if new {
-            self.features.append(&mut self.word);
+            self.features.append(&mut word);
         }
-        self.word.clear();
     }
 
     fn feature(&mut self, hash: u64) {
@@ -208,7 +214,7 @@ fn blocks_end_at_words_and_never_grow_long() {
     let blocks = found(&unspaced).blocks;
     assert_eq!(blocks.last().map(|block| block.1), Some(10_000));
     assert!(blocks.windows(2).all(|pair| pair[1].1 - pair[0].1 <= BLOCK_MOST_CHARS));
-    assert!(CHUNK_BLOCKS * BLOCK_MOST_CHARS < 2048, "a chunk is a passage, not a page");
+    const { assert!(CHUNK_BLOCKS * BLOCK_MOST_CHARS < 2048, "a chunk is a passage, not a page") };
 }
 
 proptest! {

@@ -21,20 +21,27 @@ pub type Chunk = Range<usize>;
 struct Reader {
     shift: u32,
     text: Text,
-    /// Of the word that is being read.
-    characters: Vec<u32>,
 }
 
 impl Sink for Reader {
-    fn character(&mut self, hash: u64) {
-        self.characters.push((hash >> self.shift) as u32);
+    type Word = Vec<u32>;
+
+    type Table = u32;
+
+    fn table(&self) -> u32 {
+        self.shift
     }
 
-    fn word(&mut self, new: bool) {
-        if new {
-            self.text.buckets.append(&mut self.characters);
+    fn character(shift: u32, word: &mut Vec<u32>, hash: u64, counts: i32) {
+        if counts != 0 {
+            word.push((hash >> shift) as u32);
         }
-        self.characters.clear();
+    }
+
+    fn word(&mut self, mut word: Vec<u32>, new: bool) {
+        if new {
+            self.text.buckets.append(&mut word);
+        }
     }
 
     fn feature(&mut self, hash: u64) {
@@ -50,7 +57,7 @@ impl Sink for Reader {
 impl Text {
     /// Reads a view for a table of 2^`bits` buckets.
     pub fn new(view: &str, bits: u32) -> Self {
-        let mut reader = Reader { shift: u64::BITS - bits, text: Text { blocks: vec![0], ..Text::default() }, characters: Vec::new() };
+        let mut reader = Reader { shift: u64::BITS - bits, text: Text { blocks: vec![0], ..Text::default() } };
         features(view, &mut reader);
         reader.text
     }

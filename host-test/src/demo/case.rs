@@ -33,6 +33,8 @@ pub struct Expected {
     pub score: f64,
     /// Status that the client gets.
     pub status: u16,
+    /// The rule that decides, where the case is about one.
+    pub rule: Option<String>,
 }
 
 impl Case {

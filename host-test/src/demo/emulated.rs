@@ -35,6 +35,7 @@ impl Emulated {
         Ok(Outcome {
             verdict: exchange.state("floodmark.verdict").map(str::to_owned),
             score: exchange.state("floodmark.score").and_then(|score| score.parse().ok()),
+            rule: exchange.state("floodmark.rule").map(str::to_owned),
             status: reply.status,
             seen: seen(&exchange),
             time: None,

@@ -45,6 +45,7 @@ impl Gateway {
         Ok(Outcome {
             verdict: line.field("verdict"),
             score: line.field("score").and_then(|s| s.parse().ok()),
+            rule: line.field("rule"),
             status: answer.status,
             seen: Seen::of(&self.upstream.journal().received(&case.id)),
             time: Some(self.times(case).await?),

@@ -23,6 +23,8 @@ pub struct Outcome {
     pub verdict: Option<String>,
     /// Conversation score.
     pub score: Option<f64>,
+    /// The rule that decided.
+    pub rule: Option<String>,
     /// Status that the client got.
     pub status: u16,
     /// What the provider saw.
@@ -68,6 +70,10 @@ impl Outcome {
         check("verdict", expect.verdict.clone(), verdict.to_owned(), verdict == expect.verdict);
         let score = self.score.unwrap_or(f64::NAN);
         check("score", expect.score.to_string(), score.to_string(), (score - expect.score).abs() <= 1e-9);
+        if let Some(rule) = &expect.rule {
+            let found = self.rule.as_deref().unwrap_or("none");
+            check("rule", rule.clone(), found.to_owned(), found == rule);
+        }
         check("status", expect.status.to_string(), self.status.to_string(), self.status == expect.status);
         let sent = case.body.get().len();
         let (should, right) = if expect.status == 200 {

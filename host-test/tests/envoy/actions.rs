@@ -18,14 +18,16 @@ checks![
     monitor_counts_what_it_would_redact_and_changes_nothing,
     the_examples_of_rules_and_exemptions_work,
     an_event_over_the_detectors_level_is_refused_and_told_inside,
+    at_the_shipped_level_an_order_in_a_tool_result_is_refused,
 ];
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Http1, Protocol::Http2];
 const ACTION: &str = "action: reject";
 /// Only in profile `paper` resampling blocks, and of that no message is to blame.
 const PAPER_REDACTS: &str = "action: redact\n                              policy: {profile: paper}";
-/// Conversations that block for what single messages say.
-const ATTACKS: [&str; 5] = ["slow_burn", "rising_steps", "poisoned_tool_results", "anthropic_tool_results", "beside_an_image"];
+/// Conversations that block for what single messages say. Not `poisoned_tool_results`: there the running sum, too, is at its alarm level, and the
+/// event of it that weighs most is a call whose arguments are spelled in a string, where nothing can be replaced.
+const ATTACKS: [&str; 5] = ["slow_burn", "rising_steps", "one_message_three_results", "anthropic_tool_results", "beside_an_image"];
 
 /// What core makes of a conversation; its own tests say that this is right.
 fn redacted(case: &Case) -> Vec<u8> {
@@ -227,5 +229,26 @@ async fn an_event_over_the_detectors_level_is_refused_and_told_inside(stage: &St
         assert!(!answer.text().contains(&peak), "clients are told no score: {}", answer.text());
     }
     assert_eq!((stat(&envoy, "detector_rule=linear").await?, stat(&envoy, "detector_rule=failed").await?), (2, 0));
+    Ok(())
+}
+
+/// The level that the detector brings: its rule decides, its turn is named, and neither score nor level leaves the gateway. The same run with an honest
+/// result passes.
+async fn at_the_shipped_level_an_order_in_a_tool_result_is_refused(stage: &Stage) -> anyhow::Result<()> {
+    let (envoy, attack) = (stage.start(stage.config("enforce").await?).await?, case("one_injected_result")?);
+    for (number, protocol) in PROTOCOLS.into_iter().enumerate() {
+        let id = format!("shipped-{number}");
+        let answer = call(&attack).over(protocol).id(&id).send(envoy.address()).await?;
+        assert_openai_refusal(&answer, "detector.linear at messages[3]. Leave out messages[3]", &id)?;
+        stage.assert_no_byte(&envoy, &id).await?;
+        let line = envoy.access_line(&id).await?;
+        assert_eq!(line.field("rule").as_deref(), Some("detector.linear"));
+        let (peak, level) = (line.field("event_peak").unwrap_or_default(), floodmark_tables::DETECTOR.levels.event_block);
+        assert!(level <= peak.parse::<f64>()? && peak.parse::<f64>()? <= 1.0, "{peak}");
+        let told = format!("{}{:?}", answer.text(), answer.headers);
+        assert!(!told.contains(&peak) && !told.contains(&level.to_string()), "clients are told no score and no level: {told}");
+    }
+    assert_eq!(call(&case("three_plain_results")?).send(envoy.address()).await?.status, 200);
+    assert_eq!((stat(&envoy, "detector_rule=linear").await?, stat(&envoy, "detector_rule=persistence").await?), (2, 0));
     Ok(())
 }

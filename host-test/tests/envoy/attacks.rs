@@ -55,7 +55,15 @@ async fn attack_in_tool_results_is_blocked_in_anthropic_shape(stage: &Stage) -> 
 
 async fn every_attack_of_the_demo_is_blocked(stage: &Stage) -> anyhow::Result<()> {
     let envoy = stage.enforce().await?;
-    for name in ["rising_steps", "poisoned_tool_results", "one_message_three_results", "padded_with_small_talk", "beside_an_image"] {
+    for name in [
+        "rising_steps",
+        "poisoned_tool_results",
+        "one_message_three_results",
+        "padded_with_small_talk",
+        "beside_an_image",
+        "one_injected_result",
+        "three_leaning_results",
+    ] {
         let (case, id) = (case(name)?, format!("attack-{name}"));
         let answer = call(&case).id(&id).send(envoy.address()).await?;
         assert_eq!(answer.status, 403, "{id}: {}", answer.text());

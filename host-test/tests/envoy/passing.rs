@@ -128,7 +128,15 @@ async fn websockets_pass_untouched_in_both_modes(stage: &Stage) -> anyhow::Resul
 
 async fn benign_conversations_pass_enforce_byte_for_byte(stage: &Stage) -> anyhow::Result<()> {
     let envoy = stage.enforce().await?;
-    for name in ["one_weak_hit", "templated_requests", "long_benign_chat", "benign_security_talk", "benign_agent_run"] {
+    for name in [
+        "one_weak_hit",
+        "templated_requests",
+        "long_benign_chat",
+        "benign_security_talk",
+        "benign_agent_run",
+        "three_plain_results",
+        "long_tool_output",
+    ] {
         let (case, id) = (case(name)?, format!("benign-{name}"));
         let answer = call(&case).id(&id).send(envoy.address()).await?;
         assert_eq!(answer.status, 200, "{id}: {}", answer.text());

@@ -2,6 +2,7 @@
 //!
 //! Fuel counts instructions, so it is the same on any machine.
 
+mod detector;
 mod requests;
 mod responses;
 #[path = "../support/mod.rs"]

@@ -10,7 +10,7 @@ use floodmark_host::emulator::{Request, UpstreamReply};
 use crate::{Hard, PATH, fill, flat, fuel, gateway, hard, until_spent};
 
 /// Repeats `unit` like [`fill`], with a number in each unit, in the place of `#`.
-fn count(start: &str, unit: &str, end: &str, bytes: usize) -> Vec<u8> {
+pub fn count(start: &str, unit: &str, end: &str, bytes: usize) -> Vec<u8> {
     let mut body = start.to_owned();
     let mut number = 0;
     while body.len() + unit.len() + 8 + end.len() < bytes {
@@ -22,7 +22,7 @@ fn count(start: &str, unit: &str, end: &str, bytes: usize) -> Vec<u8> {
 }
 
 /// A chat with one long message of a user, behind a short one.
-fn text(unit: &str, bytes: usize) -> Vec<u8> {
+pub fn text(unit: &str, bytes: usize) -> Vec<u8> {
     fill(r#"{"messages":[{"role":"user","content":"Hello."},{"role":"user","content":""#, unit, r#""}]}"#, bytes)
 }
 

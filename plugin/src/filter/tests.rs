@@ -392,8 +392,8 @@ fn the_detector_blocks_is_counted_and_its_numbers_stay_inside() {
     let (host, outcome, _) = one(&settings("0.01"), post("/v1/chat/completions", &[]), body);
     assert_eq!((outcome.passed_bytes, host.state("floodmark.rule")), (0, "detector.linear".to_owned()));
     assert_eq!((host.counted("floodmark_detector_rule=linear"), host.counted("floodmark_detector_rule=persistence")), (1, 0));
-    let report: serde_json::Value = serde_json::from_str(&host.state("floodmark.report")).expect("JSON");
-    assert_eq!((&report["detector"]["peak"], &report["detector"]["events"]), (&peak.into(), &1.into()));
+    // As text: serde_json may read a number's last digit wrong.
+    assert!(host.state("floodmark.report").contains(&format!(r#""events":1,"peak":{peak},"peak_message":1,"#)));
     let (reply, line) = (host.replied(), host.logs.borrow()[0].1.clone());
     assert!(reply.contains("rule detector.linear at messages[1]. Leave out messages[1] to go on"), "{reply}");
     assert!(line.contains(&format!(" event_peak={peak} persistence=")), "{line}");
