@@ -42,6 +42,9 @@ pub fn write(path: &Path, detector: &Detector<'_>) -> anyhow::Result<()> {
     };
     let members = detector.members.iter().map(member).collect();
     let stored = Stored { version: detector.version.to_owned(), tau_event, event_block, drift, alarm, members };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
     std::fs::write(path, serde_json::to_vec(&stored)?).with_context(|| format!("cannot write {}", path.display()))
 }
 

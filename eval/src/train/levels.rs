@@ -18,6 +18,8 @@ use super::recipe::Recipe;
 const ANY_LENGTH: f64 = 0.005;
 /// What the units of crates begin with. Their files are a group of their own: what agents read all day.
 const CRATES: &str = "crates/";
+/// What one event would lack of the alarm level, so that a score of 1 does not reach it.
+const ABOVE: f64 = 1e-6;
 /// Conversations are told apart by length at these numbers of events.
 const LENGTHS: [usize; 4] = [1, 5, 20, usize::MAX];
 /// An event at or above this is more likely an attack than not, both being as frequent (DESIGN.md 8).
@@ -116,7 +118,7 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     let share = recipe.levels.trajectory_false_alarms;
     let seen = alarm(&runs, drift, &Plan { false_alarms: share, draws: draws_for(share), ..plan }).context("the alarm level")?;
     // No single event reaches 1 - k: what one event says is the blocking level's part.
-    let mut level = seen.level.max(1.0 - drift);
+    let mut level = seen.level.max(1.0 - drift + ABOVE);
     for some in LENGTHS.windows(2).map(|ends| of_length(ends, &runs)).filter(|some| !some.is_empty()) {
         level = level.max(alarm(&some, drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?.level);
     }

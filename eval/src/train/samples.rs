@@ -53,7 +53,9 @@ pub fn of_event(event: &Event, bits: u32) -> Sample {
 
 /// Makes a sample of a text of ours.
 pub fn of_own(own: &Own, bits: u32) -> Sample {
-    Sample { source: "own".to_owned(), unit: own.family.clone(), attack: own.attack, own: true, ..honest(&own.text, bits) }
+    let file = own.family.split('/').next().unwrap_or_default();
+    // Each file is a source: those of one language are to weigh up the attacks in it.
+    Sample { source: format!("own/{file}"), unit: own.family.clone(), attack: own.attack, own: true, ..honest(&own.text, bits) }
 }
 
 /// Makes a sample of a piece of a crate's files.
@@ -98,7 +100,12 @@ impl<'s> Weighed<'s> {
                 (false, false) => numbers.benign_per_source,
             };
             let list = chance.some(list, most);
-            let each = libm::pow(list.len() as f64, numbers.balance - 1.0) * if own { numbers.own_weight } else { 1.0 };
+            let each = libm::pow(list.len() as f64, numbers.balance - 1.0)
+                * match (own, attack) {
+                    (false, _) => 1.0,
+                    (true, true) => numbers.own_attack_weight,
+                    (true, false) => numbers.own_benign_weight,
+                };
             weighed.extend(list.into_iter().map(|sample| (sample, each)));
         }
         for attack in [false, true] {
