@@ -126,7 +126,8 @@ fn the_notices_themselves_are_harmless() {
     for notice in NOTICES {
         let body = json!({"messages": vec![json!({"role": "user", "content": notice}); 3]}).to_string();
         assert_eq!(judge.judge(body.as_bytes(), Hint::default()).reasons, [], "{notice}");
-        assert!(DETECTOR.score(notice).score < DETECTOR.levels.tau_event, "{notice}");
+        // What is left of a redacted body is judged again, so the sum of several notices cannot block unseen either.
+        assert!(DETECTOR.score(notice).score < DETECTOR.levels.event_block, "{notice}");
     }
 }
 

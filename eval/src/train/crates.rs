@@ -40,7 +40,7 @@ pub fn read(folder: &Path, recipe: &Recipe) -> anyhow::Result<Vec<Piece>> {
             "{} is not there; `cargo xtask train` fetches the crates of the recipe and gives their folder with --crates",
             of_crate.display()
         );
-        let dev = blake3::hash(name.as_bytes()).as_bytes()[0] % ONE_IS_DEV == 0;
+        let dev = blake3::hash(name.as_bytes()).as_bytes()[0].is_multiple_of(ONE_IS_DEV);
         let split = if dev { Split::Dev } else { Split::Train };
         let mut files = Vec::new();
         list(&of_crate, &mut files)?;

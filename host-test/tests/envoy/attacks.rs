@@ -62,7 +62,7 @@ async fn every_attack_of_the_demo_is_blocked(stage: &Stage) -> anyhow::Result<()
         "padded_with_small_talk",
         "beside_an_image",
         "one_injected_result",
-        "three_leaning_results",
+        "five_leaning_results",
     ] {
         let (case, id) = (case(name)?, format!("attack-{name}"));
         let answer = call(&case).id(&id).send(envoy.address()).await?;
