@@ -54,7 +54,7 @@ struct Family {
 /// All texts of the folder, each frame that has slots filled in `fillings` times, in the order of the files.
 ///
 /// # Errors
-/// When a file cannot be read, is none of ours, or a frame asks for a slot that is not there.
+/// When a file cannot be read or is none of ours, a slot has no value, or slots stand in each other in a circle.
 pub fn read(folder: &Path, fillings: usize, seed: u64) -> anyhow::Result<Vec<Own>> {
     let mut chance = Chance::new(seed);
     let mut texts = Vec::new();
