@@ -151,7 +151,7 @@ class Messages:
     conversation = "messages"
     refused = anthropic.PermissionDeniedError
     stream_error = anthropic.APIStatusError
-    hostile, decisive = "anthropic_tool_results", ("detector.linear", 2)
+    hostile, decisive = "anthropic_tool_results", ("instruction_seeding.if_a_machine_reads_this", 2)
     # Without a system message, which has no place in this list.
     benign = "one_weak_hit"
 
