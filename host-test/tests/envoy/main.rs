@@ -46,7 +46,8 @@ fn main() -> ExitCode {
     ];
     let trials = checks.into_iter().flatten().map(|(name, check)| {
         let stage = Arc::clone(&stage);
-        Trial::test(name, move || Ok(stage.run(check)?))
+        // With its causes: what broke off says little without why.
+        Trial::test(name, move || stage.run(check).map_err(|error| format!("{error:#}").into()))
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     drop(stage);

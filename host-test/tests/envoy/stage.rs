@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use floodmark_host::client::{Answer, Call};
@@ -54,9 +55,15 @@ impl Stage {
         }
     }
 
-    /// Runs one check to its end.
-    pub fn run(&self, check: Check) -> anyhow::Result<()> {
-        self.runtime.block_on(check(self))
+    /// Runs one check to its end, on a thread of the runtime: Envoy ends itself (`PR_SET_PDEATHSIG`) when the thread ends that started it, and those that
+    /// run checks end before the stage does.
+    pub fn run(self: &Arc<Self>, check: Check) -> anyhow::Result<()> {
+        let stage = Arc::clone(self);
+        let checking = self.runtime.spawn(async move { check(&stage).await });
+        match self.runtime.block_on(checking) {
+            Ok(outcome) => outcome,
+            Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+        }
     }
 
     pub async fn upstream(&self) -> anyhow::Result<&Upstream> {
