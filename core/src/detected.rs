@@ -34,8 +34,6 @@ pub struct Detected<'t> {
 pub(crate) struct Detecting<'t> {
     pub detector: &'t Detector<'t>,
     pub levels: Levels,
-    /// Number of persistence among the detector's rules.
-    pub persistence_rule: usize,
 }
 
 /// The highest score of an event over its views.
@@ -67,7 +65,12 @@ impl<'t> Detecting<'t> {
             drift: params.drift.unwrap_or(drift),
             alarm: params.alarm.unwrap_or(alarm),
         };
-        Detecting { detector, levels, persistence_rule: detector.members.len() }
+        Detecting { detector, levels }
+    }
+
+    /// Number of persistence among [`Detector::rules`]; that of failing is the next.
+    pub fn persistence_rule(&self) -> usize {
+        self.detector.members.len()
     }
 
     /// The highest score of each event. Linear in the texts.
@@ -76,13 +79,11 @@ impl<'t> Detecting<'t> {
         let mut best: Vec<Scored> = texts.document.events.iter().map(|_| nothing()).collect();
         for (number, view) in texts.views.iter().enumerate() {
             let found = self.detector.score(view.as_str());
-            let failed = found.failed || !found.score.is_finite();
-            let score = if failed { 1.0 } else { found.score };
             let Some((event, view, span)) = texts.place(number, View::Folded, found.span) else { continue };
             let Some(best) = best.get_mut(event) else { continue };
-            if score > best.score || failed {
-                let rule = if failed { self.persistence_rule + 1 } else { found.member };
-                *best = Scored { score, rule, chunk: found.chunk, view, span };
+            if found.score > best.score || found.failed {
+                let rule = if found.failed { self.persistence_rule() + 1 } else { found.member };
+                *best = Scored { score: found.score, rule, chunk: found.chunk, view, span };
             }
         }
         best

@@ -226,7 +226,7 @@ impl<'s> Scanner<'s> {
                 Some(Reason { channel, turn, span, view, chunk, ..Reason::of_rule(id, counts_as) })
             });
         }
-        let (id, rule_use, sum_exempt) = self.detector_rule(detecting.persistence_rule, event);
+        let (id, rule_use, sum_exempt) = self.detector_rule(detecting.persistence_rule(), event);
         if exempt || sum_exempt || !event.is_step() {
             return;
         }
@@ -237,7 +237,7 @@ impl<'s> Scanner<'s> {
             let counts_as = Some(if rule_use == RuleUse::Score { RuleUse::Block } else { rule_use });
             if scanned.alarms.is_empty() {
                 scanned.detected.alarm_message = turn;
-                scanned.detected.met(detecting.persistence_rule, counts_as);
+                scanned.detected.met(detecting.persistence_rule(), counts_as);
             }
             if scanned.alarms.len() < MAX_ALARMS {
                 scanned.alarms.push(Reason { channel, turn, ..Reason::of_rule(id, counts_as) });

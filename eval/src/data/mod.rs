@@ -73,6 +73,18 @@ impl DataFile {
     pub fn records(&self) -> anyhow::Result<Records> {
         Records::open(&self.path)
     }
+
+    /// Gives `take` every record.
+    ///
+    /// # Errors
+    /// When the file cannot be read, which names the line, or what `take` says of a record, with its id.
+    pub fn each(&self, mut take: impl FnMut(&Record) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let mut records = self.records()?;
+        while let Some(record) = records.next_record()? {
+            take(&record).with_context(|| format!("{}: record {}", self.path.display(), record.id))?;
+        }
+        Ok(())
+    }
 }
 
 fn sorted(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -9,7 +9,6 @@ mod threshold;
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use floodmark_tables::DETECTOR;
 
 use crate::data::{self, Split};
@@ -51,19 +50,19 @@ impl Args {
         let mut conversations = Conversations::default();
         let mut origins = Vec::new();
         for file in data::files(&self.data)? {
-            let mut records = file.records()?;
             let mut judged = 0_u32;
-            while let Some(record) = records.next_record()? {
-                let events = of_record(&file.set, &record).with_context(|| format!("{}: record {}", file.path.display(), record.id))?;
+            file.each(|record| {
+                let events = of_record(&file.set, record)?;
                 let measured = self.measures(record.split);
                 if measured && record.messages.is_some() {
                     let scores = events.iter().map(|event| scorer.score(&event.text)).collect::<Vec<_>>();
-                    conversations.count(&record, &events, &scores, &DETECTOR.levels);
+                    conversations.count(record, &events, &scores, &DETECTOR.levels);
                 }
                 let taken = events.into_iter().filter(|event| self.measures(event.split)).collect::<Vec<_>>();
                 judged += u32::from(measured || !taken.is_empty());
                 corpus.extend(taken);
-            }
+                Ok(())
+            })?;
             eprintln!("{}/{}: {judged} records", file.set, file.name);
             origins.push(Origin { file, judged });
         }

@@ -1,12 +1,9 @@
 //! The events of a data folder, each text once a unit; and of them those to train on, which stand in no other part.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use anyhow::Context as _;
-
-use super::{Event, Label, injected::plain, of_record};
-use crate::data::{self, Split};
+use super::{Event, Label, injected::plain};
+use crate::data::Split;
 
 /// Events of a data folder, in the order of files, records and positions. Of those with the same text, label, kind, channel, part and unit the first stands for all.
 #[derive(Debug, Default)]
@@ -35,23 +32,6 @@ pub struct Left {
 }
 
 impl Corpus {
-    /// Reads all records of a data folder.
-    ///
-    /// # Errors
-    /// When the data cannot be read, which names file and line, or a single text has no channel.
-    pub fn read(folder: &Path) -> anyhow::Result<Self> {
-        let mut corpus = Self::default();
-        for file in data::files(folder)? {
-            let mut records = file.records()?;
-            while let Some(record) = records.next_record()? {
-                let events = of_record(&file.set, &record)
-                    .with_context(|| format!("{}: record {} holds a text but no channel", file.path.display(), record.id))?;
-                corpus.extend(events);
-            }
-        }
-        Ok(corpus)
-    }
-
     /// Takes more events.
     pub fn extend(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
@@ -113,7 +93,7 @@ impl Corpus {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::record;
+    use super::super::{of_record, tests::record};
     use super::*;
 
     fn corpus(records: &[(&str, &str)]) -> Corpus {

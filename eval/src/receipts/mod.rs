@@ -83,12 +83,8 @@ impl Args {
         let mut rows = Rows { csv: csv::Writer::from_writer(out), scorer: Scorer::new(detector), count: Count::default() };
         rows.csv.write_record(COLUMNS)?;
         for file in files.iter().filter(|file| self.set.is_empty() || names(file).iter().any(|name| self.set.contains(name))) {
-            let mut records = file.records()?;
-            while let Some(record) = records.next_record()? {
-                if self.split.is_empty() || self.split.contains(&record.split) {
-                    rows.record(file, &record).with_context(|| format!("{}: record {}", file.path.display(), record.id))?;
-                }
-            }
+            let wanted = |record: &Record| self.split.is_empty() || self.split.contains(&record.split);
+            file.each(|record| if wanted(record) { rows.record(file, record) } else { Ok(()) })?;
         }
         rows.csv.flush()?;
         ensure!(rows.count.events > 0, "no agent run or conversation is in what was chosen");

@@ -11,6 +11,8 @@ use crate::draw::Chance;
 
 use super::recipe::Recipe;
 
+/// What the units of crates begin with.
+pub const CRATES: &str = "crates/";
 /// One crate of so many is dev.
 const ONE_IS_DEV: u8 = 5;
 
@@ -23,6 +25,13 @@ pub struct Piece {
     /// Source code, and no prose.
     pub code: bool,
     pub text: String,
+}
+
+impl Piece {
+    /// Its independence unit: the crate.
+    pub fn unit(&self) -> String {
+        format!("{CRATES}{}", self.name)
+    }
 }
 
 /// The pieces of the recipe's crates, which lie under `folder` as `name-version`, in their order; each text once.

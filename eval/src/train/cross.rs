@@ -28,8 +28,8 @@ struct Case<'e> {
     trains: bool,
 }
 
-/// The report, as Markdown; `without_important` trains on nothing of the family of `important_instructions`.
-pub fn report(read: &Read, own: &[Sample], without_important: bool, recipe: &Recipe, command: &str) -> String {
+/// The report, as Markdown. Every model is trained on `others` too; `without_important` trains on nothing of the family of `important_instructions`.
+pub fn report(read: &Read, others: &[Sample], without_important: bool, recipe: &Recipe, command: &str) -> String {
     let mut cases = cases(&read.corpus, recipe);
     cases.iter_mut().for_each(|case| case.trains &= !(without_important && case.sample.important));
     let mut text = format!(
@@ -41,7 +41,7 @@ pub fn report(read: &Read, own: &[Sample], without_important: bool, recipe: &Rec
     let mut margins = vec![f64::NEG_INFINITY; cases.len()];
     for fold in 0..FOLDS {
         let known = cases.iter().filter(|case| case.trains && case.fold != fold).map(|case| &case.sample);
-        let model = train(known.chain(own), recipe);
+        let model = train(known.chain(others), recipe);
         for (case, margin) in cases.iter().zip(&mut margins).filter(|(case, _)| case.fold == fold) {
             *margin = model.margin(&case.sample.text);
         }
@@ -53,7 +53,7 @@ pub fn report(read: &Read, own: &[Sample], without_important: bool, recipe: &Rec
     for source in sources {
         let left_out = |case: &Case<'_>| case.sample.attack && family(case.event) == source;
         let known = cases.iter().filter(|case| case.trains && case.event.split == Split::Train && !left_out(case)).map(|case| &case.sample);
-        let model = train(known.chain(own), recipe);
+        let model = train(known.chain(others), recipe);
         let margin = |case: &Case<'_>| model.margin(&case.sample.text);
         let honest: Vec<f64> = cases.iter().filter(|case| honest(case) && case.event.split == Split::Dev).map(margin).collect();
         let scored: Vec<f64> = cases.iter().filter(|case| left_out(case)).map(margin).collect();

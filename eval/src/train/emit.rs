@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use floodmark_core::Detector;
-use floodmark_core::detector::{Levels, Member, Model, Platt};
+use floodmark_core::detector::{Levels, Platt};
 use serde::{Deserialize, Serialize};
 
 use crate::events::Scorer;
 
-use super::levels::{Calibrated, Table};
+use super::levels::{Calibrated, MEMBER, Table};
 use super::own;
 use super::recipe::FOLDER;
 
@@ -52,7 +52,7 @@ pub fn write(root: &Path, table: &Table, found: &Calibrated, version: &str) -> a
     put(&root.join(SOURCE), source(table, found, version, &inputs(root)?).as_bytes())?;
     let path = root.join(GOLDEN);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let members = [Member { name: "linear", model: Model::Linear(table.model(found.platt)) }];
+    let members = table.members(found.platt);
     let detector = Detector { members: &members, levels: found.levels, version };
     let mut scorer = Scorer::new(&detector);
     let mut golden = String::new();
@@ -94,7 +94,7 @@ use floodmark_core::detector::{{Detector, Levels, LinearModel, Member, Model, Pl
 #[rustfmt::skip]
 pub static DETECTOR: Detector<'static> = Detector {{
     members: &[Member {{
-        name: "linear",
+        name: "{MEMBER}",
         model: Model::Linear(LinearModel {{
             weights: include_bytes!("detector.bin"),
             unit: {:?},
@@ -113,7 +113,7 @@ pub static DETECTOR: Detector<'static> = Detector {{
 #[cfg(test)]
 mod tests {
     use super::*;
-    use floodmark_core::detector::LinearModel;
+    use floodmark_core::detector::{LinearModel, Model};
     use floodmark_tables::DETECTOR;
 
     fn root() -> std::path::PathBuf {

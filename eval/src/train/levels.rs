@@ -9,15 +9,15 @@ use floodmark_core::detector::{Levels, LinearModel, Member, Model, Platt};
 use crate::calibrate::{Alarm, Benign, Drift, Plan, alarm, at_level};
 use crate::events::{Channel, Event, Label, Scorer, views};
 
-use super::crates::Piece;
+use super::crates::{CRATES, Piece};
 use super::fit::Weights;
 use super::platt::{self, Point};
 use super::recipe::Recipe;
 
 /// Share of benign conversations of any length that may be blocked for an event, and likewise for an alarm.
 const ANY_LENGTH: f64 = 0.005;
-/// What the units of crates begin with. Their files are a group of their own: what agents read all day.
-const CRATES: &str = "crates/";
+/// Name of the member.
+pub const MEMBER: &str = "linear";
 /// What one event would lack of the alarm level, so that a score of 1 does not reach it.
 const ABOVE: f64 = 1e-6;
 /// Conversations are told apart by length at these numbers of events.
@@ -45,9 +45,14 @@ impl Table {
         Table { weights: weights_as_bytes, unit, bias: weights.bias.into() }
     }
 
-    /// The member with this sigmoid.
-    pub fn model(&self, platt: Platt) -> LinearModel<'_> {
+    /// The model with this sigmoid.
+    fn model(&self, platt: Platt) -> LinearModel<'_> {
         LinearModel { weights: &self.weights, unit: self.unit, bias: self.bias, platt }
+    }
+
+    /// The detector's members with this sigmoid.
+    pub fn members(&self, platt: Platt) -> [Member<'_>; 1] {
+        [Member { name: MEMBER, model: Model::Linear(self.model(platt)) }]
     }
 }
 
@@ -74,7 +79,7 @@ pub struct Conversation {
 impl Conversation {
     /// A tool's result that is a piece of a crate's file.
     pub fn of_piece(piece: Piece) -> Self {
-        Conversation { unit: format!("{CRATES}{}", piece.name), events: vec![(Channel::ToolResult, piece.text)] }
+        Conversation { unit: piece.unit(), events: vec![(Channel::ToolResult, piece.text)] }
     }
 }
 
@@ -86,7 +91,7 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     let platt = sigmoid(table, dev);
     // The levels are not needed to score.
     let levels = Levels { tau_event: TAU_EVENT, event_block: 1.0, drift: 0.0, alarm: f64::MAX };
-    let members = [Member { name: "linear", model: Model::Linear(table.model(platt)) }];
+    let members = table.members(platt);
     let detector = Detector { members: &members, levels, version: "" };
     let mut scorer = Scorer::new(&detector);
     let mut runs: Vec<Benign> = Vec::new();
@@ -101,29 +106,34 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     let plan = Plan { seed: recipe.seed, ..Plan::default() };
     let single = Plan { block_events: 1, ..plan };
     let asked = Plan { false_alarms: recipe.levels.event_false_alarms, draws: draws_for(recipe.levels.event_false_alarms), ..single };
-    let mut event_block = alarm(&highest, 0.0, &asked).context("the blocking level")?.level;
-    let of_length = |ends: &[usize], list: &[Benign]| -> Vec<Benign> {
-        let fits = |(run, _): &(&Benign, &Benign)| (ends[0]..ends[1]).contains(&run.scores.len());
-        runs.iter().zip(list).filter(fits).map(|(_, one)| one.clone()).collect()
-    };
+    let all = alarm(&highest, 0.0, &asked).context("the blocking level")?.level;
+    // What agents read all day is a group of its own.
     let files: Vec<Benign> = highest.iter().filter(|one| one.unit.starts_with(CRATES)).cloned().collect();
-    let groups = LENGTHS.windows(2).map(|ends| of_length(ends, &highest)).chain([files]);
-    for some in groups.filter(|some| !some.is_empty()) {
-        let level = alarm(&some, 0.0, &Plan { false_alarms: ANY_LENGTH, ..single })?.level;
-        eprintln!("{} conversations: {level}", some.len());
-        event_block = event_block.max(level);
-    }
+    let groups = by_length(&runs, &highest).chain([files]);
+    let event_block = groups_level(groups, 0.0, &Plan { false_alarms: ANY_LENGTH, ..single })?.max(all);
     let block = at_level(&highest, 0.0, event_block, &single)?;
     let drift = Drift::Quantile(recipe.levels.drift_quantile).of(&runs)?;
     let share = recipe.levels.trajectory_false_alarms;
     let seen = alarm(&runs, drift, &Plan { false_alarms: share, draws: draws_for(share), ..plan }).context("the alarm level")?;
     // No single event reaches 1 - k: what one event says is the blocking level's part.
-    let mut level = seen.level.max(1.0 - drift + ABOVE);
-    for some in LENGTHS.windows(2).map(|ends| of_length(ends, &runs)).filter(|some| !some.is_empty()) {
-        level = level.max(alarm(&some, drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?.level);
-    }
+    let of_groups = groups_level(by_length(&runs, &runs), drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?;
+    let level = of_groups.max(seen.level).max(1.0 - drift + ABOVE);
     let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level };
     Ok(Calibrated { platt, levels, median: Drift::Median.of(&runs)?, alarm: at_level(&runs, drift, level, &plan)?, block })
+}
+
+/// `list`, which stands beside `runs`, in bands of the runs' lengths.
+fn by_length<'b>(runs: &'b [Benign], list: &'b [Benign]) -> impl Iterator<Item = Vec<Benign>> + 'b {
+    LENGTHS.windows(2).map(move |ends| {
+        let fits = |(run, _): &(&Benign, &Benign)| (ends[0]..ends[1]).contains(&run.scores.len());
+        runs.iter().zip(list).filter(fits).map(|(_, one)| one.clone()).collect()
+    })
+}
+
+/// The highest of the levels of groups; 0 without any.
+fn groups_level(groups: impl Iterator<Item = Vec<Benign>>, drift: f64, plan: &Plan) -> anyhow::Result<f64> {
+    let mut groups = groups.filter(|some| !some.is_empty());
+    groups.try_fold(0.0, |highest, some| Ok(alarm(&some, drift, plan)?.level.max(highest)))
 }
 
 /// Draws of which enough lie beyond the level.

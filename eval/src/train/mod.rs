@@ -16,12 +16,9 @@ mod recipe;
 mod samples;
 mod svm;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use floodmark_core::Detector;
-use floodmark_core::detector::{Member, Model};
 
 use crate::data::{self, Split};
 use crate::draw::Chance;
@@ -91,17 +88,17 @@ impl DetectorArgs {
         let own = own::read(&root.join(FOLDER).join("texts"), recipe.samples.own_fillings, recipe.seed)?;
         let ours = own.iter().filter(|_| !self.without_own_texts);
         // What is trained on beside the events of the data.
-        let mut own: Vec<Sample> = ours.map(|own| of_own(own, recipe.bits)).collect();
-        own.extend(pieces.iter().filter(|piece| piece.split == Split::Train).map(|piece| of_piece(piece, recipe.bits)));
-        own.extend(read.answers.iter().cloned());
+        let mut others: Vec<Sample> = ours.map(|own| of_own(own, recipe.bits)).collect();
+        others.extend(pieces.iter().filter(|piece| piece.split == Split::Train).map(|piece| of_piece(piece, recipe.bits)));
+        others.extend(read.answers.iter().cloned());
         if self.cross_validate {
-            let report = cross::report(&read, &own, self.without_important_instructions, &recipe, &self.command());
+            let report = cross::report(&read, &others, self.without_important_instructions, &recipe, &self.command());
             return deliver(&report, self.out.as_deref());
         }
         let (events, left) = read.corpus.training();
         tell(&left);
         let events: Vec<Sample> = events.into_iter().map(|event| of_event(event, recipe.bits)).collect();
-        let samples = events.iter().chain(&own).filter(|sample| !(self.without_important_instructions && sample.important));
+        let samples = events.iter().chain(&others).filter(|sample| !(self.without_important_instructions && sample.important));
         let mut chance = Chance::new(recipe.seed);
         let weighed = Weighed::new(samples, &recipe, &mut chance);
         eprintln!("training on {} texts", weighed.samples.len());
@@ -116,14 +113,12 @@ impl DetectorArgs {
         match &self.out {
             None => emit::write(root, &table, &found, &version),
             Some(path) => {
-                let members = [Member { name: "linear", model: Model::Linear(table.model(found.platt)) }];
+                let members = table.members(found.platt);
                 stored::write(path, &Detector { members: &members, levels: found.levels, version: &version })
             }
         }
     }
-}
 
-impl DetectorArgs {
     /// The command that does this again.
     fn command(&self) -> String {
         let mut command = format!("cargo xtask train detector --data {}", self.data.display());
@@ -156,23 +151,23 @@ impl Read {
         let mut answers = Vec::new();
         let (mut corpus, mut conversations, mut origins) = (Corpus::default(), Vec::new(), Vec::new());
         for file in data::files(folder)? {
-            let mut records = file.records()?;
             let mut judged = 0;
-            while let Some(record) = records.next_record()? {
+            file.each(|record| {
                 judged += u32::from(record.split != Split::Test);
-                let events = of_record(&file.set, &record).with_context(|| format!("{}: record {}", file.path.display(), record.id))?;
+                let events = of_record(&file.set, record)?;
                 if record.split == Split::Dev && events.iter().all(|event| event.label == Label::Benign) {
                     let unit = events.first().map(|event| format!("{}/{}", event.set, event.unit)).unwrap_or_default();
                     conversations
                         .push(Conversation { unit, events: events.iter().map(|event| (event.channel, event.text.clone())).collect() });
                 }
                 if record.split == Split::Train && record.label == data::Label::Benign && ANSWERS.contains(&file.set.as_str()) {
-                    let unit = data::unit_of(&file.set, &record, false);
+                    let unit = data::unit_of(&file.set, record, false);
                     let said = record.messages.iter().flatten().filter(|message| message.role == "assistant");
                     answers.extend(said.map(|message| of_answer(&record.source, &unit, &message.content, recipe.bits)));
                 }
                 corpus.extend(events);
-            }
+                Ok(())
+            })?;
             origins.push(Origin { file, judged });
         }
         Ok(Read { origins, corpus, conversations, answers })
@@ -181,10 +176,9 @@ impl Read {
 
 fn tell(left: &Left) {
     let held_out: u64 = left.held_out.values().sum();
-    let sets: BTreeMap<&str, u64> = left.held_out.iter().map(|(set, number)| (set.as_str(), *number)).collect();
     eprintln!(
-        "{} texts; left out: {held_out} that dev or test hold too {sets:?}, {} repeated, {} labelled both ways",
-        left.kept, left.repeated, left.contradictory
+        "{} texts; left out: {held_out} that dev or test hold too {:?}, {} repeated, {} labelled both ways",
+        left.kept, left.held_out, left.repeated, left.contradictory
     );
 }
 

@@ -60,11 +60,7 @@ pub fn of_own(own: &Own, bits: u32) -> Sample {
 
 /// Makes a sample of a piece of a crate's files.
 pub fn of_piece(piece: &Piece, bits: u32) -> Sample {
-    Sample {
-        source: if piece.code { "crates/code" } else { "crates/prose" }.to_owned(),
-        unit: format!("crates/{}", piece.name),
-        ..honest(&piece.text, bits)
-    }
+    Sample { source: if piece.code { "crates/code" } else { "crates/prose" }.to_owned(), unit: piece.unit(), ..honest(&piece.text, bits) }
 }
 
 /// Makes a sample of what an assistant answered in a benign conversation.
