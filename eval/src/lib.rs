@@ -13,11 +13,13 @@
 pub mod calibrate;
 pub mod data;
 pub mod detector;
-mod draw;
+pub mod engine;
+pub mod evaluate;
 pub mod events;
 pub mod markdown;
 pub mod patterns;
 pub mod receipts;
+pub mod report;
 pub mod requests;
 pub mod stats;
 pub mod stored;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Benign, Blocks, Plan};
-use crate::draw::Chance;
+use crate::stats::Chance;
 use anyhow::ensure;
 
 /// Draws trajectories and blocks, each unit alike.

@@ -9,11 +9,12 @@ use floodmark_core::Detector;
 use super::conversations::Conversations;
 use super::measure::{APART, Benchmark, Pool, Scored, is_single_attack, mean, share, shares};
 use super::sections;
-use super::targets::{self, Goal};
+use super::targets::{self, emphasised};
 use super::threshold::Threshold;
 use crate::data::Split;
 use crate::events::{Channel, Event, Label};
 use crate::markdown::{self, Origin, cell, percent, row, table};
+use crate::report::Goal;
 use crate::stats::Share;
 
 /// The nominal shares.
@@ -209,7 +210,7 @@ impl Report<'_> {
         let measured = &self.measured;
         let sources = &measured.sources[0];
         let mut line = |what: &str, value: Option<f64>, shown: String, goal: Goal, others: &str| {
-            row(text, &[what, &shown, &goal.to_string(), goal.verdict(value), others]);
+            row(text, &[what, &shown, &goal.to_string(), emphasised(goal.verdict(value)), others]);
         };
         let means = [("all sources of single texts", ""), ("the sources of injection_events alone", INJECTIONS)];
         for (name, set) in means {

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::conversations::{Alarms, Conversations};
 use super::measure::{APART, Pool, Scored, band, is_single_attack, quantile, share, shares};
 use super::report::{Measured, Outputs};
+use super::targets::emphasised;
 use crate::data::Split;
 use crate::events::{Event, Label};
 use crate::markdown::{cell, cell_text, percent, row, table};
@@ -51,7 +52,7 @@ fn false_positives(text: &mut String, measured: &Measured<'_>) {
     text.push_str("\n## False positives\n\nBenign single texts, thresholds on single texts.\n\n");
     table(text, &["what", "texts", "units", "at 1 %", "target", "result"]);
     for trap in &measured.traps {
-        let (goal, result) = trap.goal.map_or((String::new(), ""), |goal| (goal.to_string(), goal.verdict(trap.share.value())));
+        let (goal, result) = trap.goal.map_or((String::new(), ""), |goal| (goal.to_string(), emphasised(goal.verdict(trap.share.value()))));
         row(text, &[trap.name, &trap.share.records().to_string(), &trap.share.units().to_string(), &cell(&trap.share), &goal, result]);
     }
     text.push_str("\nAll benign events, thresholds on all events.\n\n");

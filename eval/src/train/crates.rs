@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 
 use crate::data::Split;
-use crate::draw::Chance;
+use crate::stats::Chance;
 
 use super::recipe::Recipe;
 

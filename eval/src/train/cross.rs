@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::Split;
 use crate::detector::Threshold;
-use crate::draw::Chance;
 use crate::events::{Channel, Corpus, Event, Label};
 use crate::markdown::{self, percent, row, table};
+use crate::stats::Chance;
 
 use super::Read;
 use super::fit::{Weights, fit};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::draw::Chance;
+use crate::stats::Chance;
 
 use super::chunks::{Chunk, Text};
 use super::recipe::{Fit, Recipe};

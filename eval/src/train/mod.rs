@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use floodmark_core::Detector;
 
 use crate::data::{self, Split};
-use crate::draw::Chance;
 use crate::events::{Corpus, Event, Label, Left, of_record};
 use crate::markdown::{Origin, deliver};
+use crate::stats::Chance;
 use crate::stored;
 use fit::fit;
 use levels::{Calibrated, Conversation, Table, calibrate};

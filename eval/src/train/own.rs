@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 
-use crate::draw::Chance;
+use crate::stats::Chance;
 
 /// A slot's value may hold slots itself; deeper is taken for a circle.
 const DEEPEST: u32 = 3;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::draw::Chance;
 use crate::events::{Event, Label, injected_at, is_important_instructions, views};
+use crate::stats::Chance;
 
 use super::chunks::Text;
 use super::crates::Piece;

@@ -3,7 +3,7 @@
 //! Our own, because the table has to come out byte for byte on every machine: here are sums and products in a fixed order and nothing else, while the
 //! libraries that do this hand them to kernels which the processor chooses.
 
-use crate::draw::Chance;
+use crate::stats::Chance;
 
 /// A pass in which nothing was further than this from its optimum was the last.
 const SETTLED: f32 = 0.02;

@@ -2,11 +2,11 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::bootstrap::Plan;
 use super::figures::samples;
 use super::paths::Paths;
 use super::receipt::{Receipt, Trajectory};
-use super::statistics::{Auc, median, peak, persistence, settled};
+use super::statistics::{peak, persistence, settled};
+use crate::stats::{Auc, Plan, median};
 
 /// The deltas of attack grafts against those of sham grafts.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::bootstrap::{Compared, Plan, Samples};
 use super::deltas::Deltas;
 use super::paths::Paths;
 use super::receipt::{Group, Receipt, Trajectory};
-use super::statistics::{Auc, frac_over_tau, median, peak, persistence};
+use super::statistics::{frac_over_tau, peak, persistence};
+use crate::stats::{Auc, Compared, Plan, Samples, median};
 
 /// What the statistics are taken with.
 #[derive(Clone, Copy, Debug)]

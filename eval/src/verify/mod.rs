@@ -1,13 +1,12 @@
 //! `floodmark-eval verify`: figures recomputed from a score receipt, with no model and none of the gateway's code.
 //!
 //! ```text
-//! receipt (rows, checked) -> statistics (by their definitions) -> figures (AUCs, gaps, deltas; bootstrap: intervals; paths: what the rows exercised) -> report
+//! receipt (rows, checked) -> statistics (by their definitions) -> figures (AUCs with intervals, gaps, deltas; paths: what the rows exercised) -> report
 //! ```
 //!
-//! It shares no code with `floodmark_core` or with the rest of this crate, and a test of `xtask` keeps it so: two computations that agree say something only if
-//! they are two.
+//! It shares no code with `floodmark_core`, and of this crate only the arithmetic of [`crate::stats`], which is held against scipy's; a test of `xtask` keeps it so:
+//! two computations that agree say something only if they are two.
 
-mod bootstrap;
 mod deltas;
 mod expect;
 mod figures;
@@ -23,10 +22,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 
-use bootstrap::Plan;
 use expect::Expectation;
 use figures::{Figures, Settings};
 use receipt::Group;
+
+use crate::stats::Plan;
 
 /// Recomputes AUCs, drift, gaps and deltas from a score receipt, without any model.
 ///

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::deltas::Deltas;
 use super::figures::{Figures, Ranged};
 use super::receipt::Group;
-use super::statistics::Auc;
+use crate::stats::Auc;
 
 impl Figures {
     /// The report.

@@ -38,33 +38,3 @@ pub fn frac_over_tau(scores: &[f64], tau: f64) -> f64 {
     let over = scores.iter().filter(|&&score| score >= tau).count();
     if scores.is_empty() { 0.0 } else { over as f64 / scores.len() as f64 }
 }
-
-/// The median, of an even number the mean of the middle two; `None` of no values.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    let upper = *sorted.get(middle)?;
-    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
-}
-
-/// How often a positive lies above a negative: whole numbers, so exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Auc {
-    /// Twice the pairs in which the positive is higher, plus once those in which both are equal.
-    pub doubled: u64,
-    pub pairs: u64,
-    pub ties: u64,
-}
-
-impl Auc {
-    /// The Mann-Whitney numerator, ties at one half.
-    pub(super) fn numerator(self) -> f64 {
-        self.doubled as f64 / 2.0
-    }
-
-    /// The share of pairs.
-    pub(super) fn value(self) -> f64 {
-        self.numerator() / self.pairs as f64
-    }
-}

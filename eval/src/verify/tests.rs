@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use serde_json::Value;
 
-use super::bootstrap::Samples;
 use super::receipt::{Receipt, parse};
-use super::statistics::{Auc, frac_over_tau, median, path, peak, persistence};
+use super::statistics::{frac_over_tau, path, peak, persistence};
 use super::*;
+use crate::stats::{Auc, Samples, median};
 
 #[derive(Parser)]
 struct Cli {

@@ -2,27 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::Rng as _;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use super::statistics::Auc;
+use super::auc::Auc;
+use super::draw::Chance;
 
 /// Chance that an interval does not hold the true value.
 const ALPHA: f64 = 0.05;
-/// PCG's own default stream.
-const STREAM: u128 = 0xa02_bdbf_7bb3_c0a7_ac28_fa16_a64a_bf96;
 
 /// How samples are drawn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub struct Plan {
     pub draws: usize,
     pub seed: u64,
 }
 
 /// Samples of the units of two groups, positives and negatives. Units that are in both groups are drawn apart from those that are in one, so that pairs stay
 /// together and the groups keep their sizes.
-pub(super) struct Samples {
+pub struct Samples {
     /// The unit of each trajectory, of positives and of negatives.
     units: [Vec<usize>; 2],
     /// How often each unit is in each sample.
@@ -35,7 +32,7 @@ pub(super) struct Samples {
 
 impl Samples {
     /// Draws, given the name of each trajectory's unit.
-    pub(super) fn new(names: [&[String]; 2], plan: Plan) -> Self {
+    pub fn new(names: [&[String]; 2], plan: Plan) -> Self {
         let all: BTreeSet<&String> = names.into_iter().flatten().collect();
         let numbers: BTreeMap<&String, usize> = all.into_iter().zip(0..).collect();
         let units = names.map(|names| names.iter().map(|name| numbers[name]).collect::<Vec<_>>());
@@ -44,12 +41,11 @@ impl Samples {
         for unit in 0..numbers.len() {
             strata.entry(members.each_ref().map(|members| members.contains(&unit))).or_default().push(unit);
         }
-        let mut generator = Pcg64::new(u128::from(plan.seed), STREAM);
-        let mut below = |end: usize| ((u128::from(generator.next_u64()) * end as u128) >> 64) as usize;
+        let mut chance = Chance::new(plan.seed);
         let mut draw = || {
             let mut times = vec![0; numbers.len()];
             for units in strata.values() {
-                units.iter().for_each(|_| times[units[below(units.len())]] += 1);
+                units.iter().for_each(|_| times[units[chance.below(units.len())]] += 1);
             }
             times
         };
@@ -60,7 +56,7 @@ impl Samples {
 
     /// Takes a statistic of every trajectory, one value or one for each event, and compares positives with negatives in everything, in each sample, and without each
     /// unit.
-    pub(super) fn compare(&self, values: [&[Vec<f64>]; 2]) -> Compared {
+    pub fn compare(&self, values: [&[Vec<f64>]; 2]) -> Compared {
         let mut ordered = Vec::new();
         for (group, values) in values.into_iter().enumerate() {
             for (unit, values) in self.units[group].iter().zip(values) {
@@ -106,7 +102,7 @@ fn auc(ordered: &[(f64, bool, usize)], times: &[u32]) -> Auc {
 
 /// A statistic's AUC.
 #[derive(Clone, Debug)]
-pub(super) struct Compared {
+pub struct Compared {
     pub auc: Auc,
     pub spread: Spread,
     fewest_units: usize,
@@ -114,14 +110,14 @@ pub(super) struct Compared {
 
 impl Compared {
     /// Its interval. Where no sample differs, it is that of Wilson for all or none of the units of the smaller group.
-    pub(super) fn interval(&self) -> Option<(f64, f64)> {
+    pub fn interval(&self) -> Option<(f64, f64)> {
         self.spread.interval().or_else(|| wilson(self.auc.value(), self.fewest_units as f64))
     }
 }
 
 /// A figure, and what it is in each sample and without each unit; both are empty where there is nothing to draw.
 #[derive(Clone, Debug)]
-pub(super) struct Spread {
+pub struct Spread {
     pub value: f64,
     drawn: Vec<f64>,
     without: Vec<f64>,
@@ -129,13 +125,13 @@ pub(super) struct Spread {
 
 impl Spread {
     /// How much higher this figure is than another, in the same samples.
-    pub(super) fn minus(&self, other: &Spread) -> Spread {
+    pub fn minus(&self, other: &Spread) -> Spread {
         let less = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one - other).collect();
         Spread { value: self.value - other.value, drawn: less(&self.drawn, &other.drawn), without: less(&self.without, &other.without) }
     }
 
     /// `None` where there is nothing to draw, or every sample gives the same.
-    pub(super) fn interval(&self) -> Option<(f64, f64)> {
+    pub fn interval(&self) -> Option<(f64, f64)> {
         let mut drawn = self.drawn.clone();
         drawn.sort_by(f64::total_cmp);
         bca(self.value, &drawn, &self.without)

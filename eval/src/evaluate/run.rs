@@ -1,0 +1,79 @@
+//! What is kept of a conversation or agent run: scores, labels and what became of its requests, never its text.
+
+use crate::data::{Label, Split};
+use crate::events::{self, Channel};
+
+/// A conversation or agent run that was judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The set's folder.
+    pub set: String,
+    /// The file in it, without its ending.
+    pub file: String,
+    /// The record's id.
+    pub id: String,
+    /// Where it comes from, finer than its set.
+    pub source: String,
+    /// What it is.
+    pub label: Label,
+    /// Kind of attack; `None` of benign ones.
+    pub template: Option<String>,
+    /// Whether the attack was met: benign ones and those that never met it are honest in content.
+    pub met: bool,
+    /// The part of the data.
+    pub split: Split,
+    /// Its independence unit, named apart from those of other benchmarks: of attacks what is injected.
+    pub unit: String,
+    /// The user's task, which benign and attacked runs share; the unit where there is none.
+    pub task: String,
+    /// User messages and tool results.
+    pub turns: usize,
+    /// User messages.
+    pub user_turns: usize,
+    /// Its events in order.
+    pub events: Vec<Scored>,
+    /// What became of its requests.
+    pub outcome: Outcome,
+}
+
+/// An event with its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    /// Where it came in.
+    pub channel: Channel,
+    /// What it is.
+    pub label: events::Label,
+    /// The detector's score.
+    pub score: f64,
+    /// The score of the detector that was trained without the most common attack template, where there is one.
+    pub unseen: Option<f64>,
+    /// Number of the chat, in runs that went over several.
+    pub session: Option<u32>,
+}
+
+/// What became of the requests of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Some request had a verdict above `allow`.
+    pub flagged: bool,
+    /// Some request was blocked.
+    pub blocked: bool,
+    /// The rule that decided of the first request that was blocked.
+    pub rule: Option<String>,
+}
+
+impl Run {
+    /// Whether it is benign, or an attack that was met; the rest belongs to neither.
+    pub fn is_attack(&self) -> Option<bool> {
+        match (self.label == Label::Benign, self.met) {
+            (true, _) => Some(false),
+            (false, true) => Some(true),
+            (false, false) => None,
+        }
+    }
+
+    /// Scores of its events by position.
+    pub fn scores(&self) -> Vec<f64> {
+        self.events.iter().map(|event| event.score).collect()
+    }
+}

@@ -1,0 +1,130 @@
+//! Cells of tables: numbers keep their intervals, how these were taken, and what they were counted on.
+
+use serde::Serialize;
+
+use crate::markdown::percent;
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A whole number.
+    Count(u64),
+    /// A number; `None` where there was nothing to compute it from.
+    Number {
+        /// Itself.
+        value: Option<f64>,
+        /// Its interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        interval: Option<Interval>,
+        /// Decimals that are shown.
+        #[serde(skip)]
+        decimals: usize,
+    },
+    /// A share of records.
+    Share {
+        /// Records that count.
+        hits: u64,
+        /// All records.
+        records: u64,
+        /// Independent units of the records.
+        units: u64,
+        /// The share; `None` of no records.
+        value: Option<f64>,
+        /// Its interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        interval: Option<Interval>,
+    },
+}
+
+/// A 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// How it was taken: `wilson`, `bootstrap_bca` and so on.
+    pub method: &'static str,
+}
+
+impl Cell {
+    /// Nothing.
+    pub fn empty() -> Self {
+        Cell::Text(String::new())
+    }
+
+    /// A number with this many decimals.
+    pub fn number(value: impl Into<Option<f64>>, decimals: usize) -> Self {
+        Cell::Number { value: value.into().filter(|value| value.is_finite()), interval: None, decimals }
+    }
+
+    /// A number with its interval.
+    pub fn ranged(value: f64, interval: Option<Interval>, decimals: usize) -> Self {
+        Cell::Number { value: Some(value).filter(|value| value.is_finite()), interval, decimals }
+    }
+
+    /// As text.
+    pub fn shown(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Count(count) => count.to_string(),
+            Cell::Number { value: None, .. } | Cell::Share { value: None, .. } => "-".to_owned(),
+            Cell::Number { value: Some(value), interval, decimals } => {
+                let ends = interval.map(|Interval { low, high, .. }| format!(" [{low:.decimals$}, {high:.decimals$}]"));
+                format!("{value:.decimals$}{}", ends.unwrap_or_default())
+            }
+            Cell::Share { hits, records, value: Some(value), interval, .. } => {
+                let ends =
+                    interval.map(|Interval { low, high, .. }| format!("; {} to {}", percent(low).trim_end_matches(" %"), percent(high)));
+                format!("{hits}/{records} ({}{})", percent(*value), ends.unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Cell::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell::Text(text)
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(count: usize) -> Self {
+        Cell::Count(count as u64)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Self {
+        Cell::Count(count)
+    }
+}
+
+impl From<u32> for Cell {
+    fn from(count: u32) -> Self {
+        Cell::Count(count.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_say_their_intervals() {
+        let interval = Some(Interval { low: 0.25, high: 0.75, method: "wilson" });
+        assert_eq!(Cell::ranged(0.5, interval, 3).shown(), "0.500 [0.250, 0.750]");
+        assert_eq!(Cell::Share { hits: 1, records: 2, units: 2, value: Some(0.5), interval }.shown(), "1/2 (50 %; 25 to 75 %)");
+        assert_eq!([Cell::number(None, 2).shown(), Cell::number(f64::NAN, 2).shown()], ["-", "-"]);
+        assert_eq!(serde_json::to_string(&Cell::number(f64::INFINITY, 2)).unwrap(), r#"{"value":null}"#);
+    }
+}
