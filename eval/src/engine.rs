@@ -106,14 +106,21 @@ impl Engine {
         if !policy.is_null() {
             config["defaults"]["policy"] = policy.clone();
         }
-        let config = config.to_string();
+        Engine::configured(kind, &config.to_string(), wasm)
+    }
+
+    /// An engine under a whole configuration of the plugin.
+    ///
+    /// # Errors
+    /// When the plugin cannot be read or refuses the configuration, which names the key.
+    pub fn configured(kind: Kind, config: &str, wasm: &Path) -> anyhow::Result<Self> {
         let replay = match kind {
-            Kind::Native => Replay::native(&config)?,
+            Kind::Native => Replay::native(config)?,
             Kind::Wasm => {
                 let shown = wasm.display();
                 let module = std::fs::read(wasm)
                     .with_context(|| format!("cannot read the plugin {shown}; build it with `cargo xtask wasm`, or name it with --wasm"))?;
-                Replay::wasm(&module, &config, runtime::Engine::default()).with_context(|| format!("the plugin {shown}"))?
+                Replay::wasm(&module, config, runtime::Engine::default()).with_context(|| format!("the plugin {shown}"))?
             }
         };
         Ok(Engine { replay })

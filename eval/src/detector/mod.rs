@@ -17,6 +17,7 @@ use crate::markdown::{Origin, deliver};
 use crate::stored;
 use conversations::Conversations;
 use measure::Scored;
+pub(crate) use measure::Benchmark;
 use report::{Measured, Outputs, Report};
 pub(crate) use threshold::Threshold;
 
