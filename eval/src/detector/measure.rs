@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::threshold::Threshold;
 use crate::data::Split;
 use crate::events::{Channel, Event, Label};
-use crate::stats::Share;
+use crate::stats::{Share, Threshold};
 
 /// Where single-text attacks are counted apart: its injections are mostly harmless sentences in the wrong place.
 pub(super) const APART: &str = "bipia";

@@ -5,7 +5,6 @@ mod measure;
 mod report;
 mod sections;
 mod targets;
-mod threshold;
 
 use std::path::PathBuf;
 
@@ -19,7 +18,6 @@ use conversations::Conversations;
 use measure::Scored;
 pub(crate) use measure::Benchmark;
 use report::{Measured, Outputs, Report};
-pub(crate) use threshold::Threshold;
 
 /// Scores every event of a data folder with the detector of record: recall and false positives at thresholds fixed on dev, and whole conversations at its own levels.
 ///
