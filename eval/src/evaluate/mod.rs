@@ -17,7 +17,7 @@ use floodmark_tables::DETECTOR;
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use collect::{Collected, Collector};
-pub use run::{Outcome, Run, Scored, Single};
+pub use run::{Outcome, Run, Scored, Single, ToolKey};
 
 use crate::data::{self, DataFile};
 use crate::engine::{Engine, Kind, built_wasm};
