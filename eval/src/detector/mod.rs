@@ -15,8 +15,8 @@ use crate::events::{Corpus, Scorer, of_record};
 use crate::markdown::{Origin, deliver};
 use crate::stored;
 use conversations::Conversations;
-use measure::Scored;
 pub(crate) use measure::Benchmark;
+use measure::Scored;
 use report::{Measured, Outputs, Report};
 
 /// Scores every event of a data folder with the detector of record: recall and false positives at thresholds fixed on dev, and whole conversations at its own levels.

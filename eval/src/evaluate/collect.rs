@@ -106,6 +106,7 @@ impl<'c> Collector<'c> {
             kind: event.kind.clone(),
             unit,
             event: scored,
+            pattern: alone.turn_scores.first().copied().unwrap_or_default(),
             outcome,
         });
         Ok(())

@@ -43,13 +43,7 @@ fn draw(plot: &Plot, text: &mut String) -> Result<(), String> {
         .y_label_area_size(58)
         .build_cartesian_2d(plot.x.low..plot.x.high, plot.y.low..plot.y.high)
         .map_err(|error| failed(&error))?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .x_desc(&plot.x.name)
-        .y_desc(&plot.y.name)
-        .draw()
-        .map_err(|error| failed(&error))?;
+    chart.configure_mesh().light_line_style(WHITE).x_desc(&plot.x.name).y_desc(&plot.y.name).draw().map_err(|error| failed(&error))?;
     for (series, colour) in plot.series.iter().zip(COLOURS.into_iter().cycle()) {
         let points = series.points.iter().map(|&[x, y]| (x, y)).filter(|(x, y)| x.is_finite() && y.is_finite());
         let style = colour.stroke_width(2);
@@ -94,7 +88,14 @@ mod tests {
             points: vec![[0.0, 0.5], [0.5, 1.0], [0.75, f64::NAN]],
         });
         let levels = [(0.5, true), (0.25, false)].map(|(at, upright)| Level { name: format!("level {at}"), at, upright });
-        Plot { id: "p".into(), title: "P".into(), x: Axis::new("x", 0.0, high), y: Axis::share("y"), series: series.into(), levels: levels.into() }
+        Plot {
+            id: "p".into(),
+            title: "P".into(),
+            x: Axis::new("x", 0.0, high),
+            y: Axis::share("y"),
+            series: series.into(),
+            levels: levels.into(),
+        }
     }
 
     #[test]
