@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use super::run::{Outcome, Run, Scored, Single, ToolKey};
 use crate::data::{Channel, DataFile, Label, Record, Split, unit, unit_of};
 use crate::detector::Benchmark;
-use crate::engine::Engine;
+use crate::engine::{Engine, Judged};
 use crate::events::{Event, Scorer, of_record};
 use crate::report::Origin;
 use crate::requests::{self, Chat};
@@ -95,7 +95,7 @@ impl<'c> Collector<'c> {
         let mut outcome = Outcome::default();
         outcome.take(&alone);
         outcome.take(&self.engine.judge(&requests::after_a_question(text, channel))?);
-        let Some(&score) = alone.event_scores().first() else {
+        let Some(&[score]) = alone.scores_of(0, 1).as_deref() else {
             self.found.unread += 1;
             return Ok(());
         };
@@ -106,6 +106,7 @@ impl<'c> Collector<'c> {
             kind: event.kind.clone(),
             unit,
             event: scored,
+            pattern: alone.turn_scores.first().copied().unwrap_or_default(),
             outcome,
         });
         Ok(())
@@ -119,11 +120,11 @@ impl<'c> Collector<'c> {
         let mut start = 0;
         for chat in requests::chats(messages) {
             let [length, asked] = chat.messages();
-            let judged = self.chat(&chat, &mut outcome)?;
             // A call that no request follows is in none, so that the gateway never saw it.
             let seen: Vec<&Event> = all.iter().filter(|event| (start..start + asked).contains(&event.message)).collect();
+            let scores = self.chat(&chat, &mut outcome)?.and_then(|judged| scores(&judged, &seen, start));
             start += length;
-            match judged.filter(|scores| scores.len() == seen.len()) {
+            match scores {
                 Some(scores) => events.extend(seen.into_iter().zip(scores).map(|(event, score)| self.scored(event, score))),
                 // Too large for the gateway, or of a kind that it refuses unread.
                 None => self.found.unread += u64::from(asked > 0),
@@ -150,22 +151,20 @@ impl<'c> Collector<'c> {
         Ok(())
     }
 
-    /// What the detector says of the events of a chat; `None` where it was not asked.
-    fn chat(&mut self, chat: &Chat, outcome: &mut Outcome) -> anyhow::Result<Option<Vec<f64>>> {
-        let mut scores = None;
-        for (at, body) in chat.bodies().enumerate() {
+    /// The judgement of the longest request of a chat.
+    fn chat(&mut self, chat: &Chat, outcome: &mut Outcome) -> anyhow::Result<Option<Judged>> {
+        let mut longest = None;
+        for body in chat.bodies() {
             let judged = self.engine.judge(&body)?;
             outcome.take(&judged);
             let clean = judged.is_clean();
-            if at == 0 {
-                scores = judged.detector.map(|detected| detected.scores);
-            }
+            longest.get_or_insert(judged);
             // The longest comes first: where nothing at all is found in it, nothing is in the shorter ones.
             if clean {
                 break;
             }
         }
-        Ok(scores)
+        Ok(longest)
     }
 
     fn scored(&mut self, event: &Event, score: f64) -> Scored {
@@ -179,4 +178,12 @@ impl<'c> Collector<'c> {
             tool: event.tool.as_deref().map(ToolKey::of),
         }
     }
+}
+
+/// The score of each event of a chat whose first message is the record's `start`th; `None` where the detector was not asked about all.
+fn scores(judged: &Judged, events: &[&Event], start: usize) -> Option<Vec<f64>> {
+    let messages = events.chunk_by(|one, next| one.message == next.message);
+    let scores: Option<Vec<Vec<f64>>> =
+        messages.map(|events| judged.scores_of(events.first()?.message - start, events.len())).collect();
+    scores.map(|scores| scores.concat())
 }

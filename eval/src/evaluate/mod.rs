@@ -6,7 +6,13 @@
 //! ```
 
 mod collect;
+mod conversations;
+mod events;
+mod precision;
+mod ranked;
 mod run;
+mod summary;
+mod texts;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -23,7 +29,8 @@ use crate::data::{self, DataFile};
 use crate::engine::{Engine, Kind, built_wasm};
 use crate::events::Scorer;
 use crate::patterns::Part;
-use crate::report::{Document, Fact};
+use crate::report::{Document, Fact, Section};
+use crate::stats::Plan;
 use crate::stored;
 
 /// Measures the plugin on data: what it finds, what it blocks wrongly, and what the papers' analyses say of it.
@@ -73,7 +80,7 @@ impl Args {
             title: "What Floodmark finds".to_owned(),
             command: self.command(),
             facts: self.facts(&collected),
-            sections: Vec::new(),
+            sections: self.sections(&collected),
             data: collected.origins.clone(),
         };
         self.deliver(&document)
@@ -94,6 +101,18 @@ impl Args {
         }
         bar.finish_and_clear();
         Ok(collector.finish())
+    }
+
+    fn sections(&self, collected: &Collected) -> Vec<Section> {
+        let plan = Plan { draws: self.draws, seed: self.seed };
+        let Collected { runs, singles, .. } = collected;
+        let levels = &DETECTOR.levels;
+        let mut sections = vec![summary::section(runs)];
+        sections.extend(conversations::section(runs));
+        sections.extend(texts::section(singles, levels, plan));
+        sections.extend(events::section(runs, levels, plan));
+        sections.extend(precision::sections(singles, runs, levels, plan));
+        sections
     }
 
     fn engine(&self) -> anyhow::Result<Engine> {
@@ -128,7 +147,7 @@ impl Args {
     /// Prints the report, or its summary where the whole is written to a folder.
     fn deliver(&self, document: &Document) -> anyhow::Result<()> {
         let Some(folder) = &self.out else {
-            return print(document.sections.iter().map(crate::report::Section::terminal));
+            return print(document.sections.iter().map(Section::terminal));
         };
         let write = |name: &str, text: &str| {
             let path = folder.join(name);
@@ -138,7 +157,7 @@ impl Args {
         write("report.json", &format!("{}\n", serde_json::to_string_pretty(document)?))?;
         write("report.html", &document.page()?)?;
         write("report.md", &document.markdown())?;
-        let brief = document.sections.iter().take(1).map(crate::report::Section::terminal);
+        let brief = document.sections.iter().take(1).map(Section::terminal);
         print(brief.chain([format!("The whole report: {}\n", shown(&folder.join("report.html")))]))
     }
 

@@ -68,12 +68,14 @@ impl ToolKey {
 }
 
 /// What became of the requests of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Some request had a verdict above `allow`.
     pub flagged: bool,
     /// Some request was blocked.
     pub blocked: bool,
+    /// The highest score of the conversation in any request.
+    pub score: f64,
     /// The rule that decided of the first request that was blocked.
     pub rule: Option<String>,
 }
@@ -91,6 +93,8 @@ pub struct Single {
     pub unit: String,
     /// Its event.
     pub event: Scored,
+    /// The score of its patterns: the sum of the weights of its categories.
+    pub pattern: f64,
     /// What became of it alone and behind a user's question.
     pub outcome: Outcome,
 }
@@ -99,6 +103,7 @@ impl Outcome {
     /// Takes one more request. Requests come from the last to the first.
     pub fn take(&mut self, judged: &Judged) {
         self.flagged |= judged.verdict != "allow";
+        self.score = self.score.max(judged.score);
         if judged.blocks() {
             self.blocked = true;
             self.rule.clone_from(&judged.rule);
