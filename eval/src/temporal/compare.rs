@@ -91,13 +91,13 @@ pub(super) fn section(lenses: &[Lens<'_>], input: Input<'_>) -> Section {
 }
 
 fn left_out(lens: &Lens<'_>) -> String {
-    let one_sided: Vec<String> =
-        lens.found.one_sided.iter().map(|(name, [attack, benign])| format!("{name} ({attack} attacked, {benign} benign)")).collect();
+    let too_few: Vec<String> =
+        lens.found.too_few.iter().map(|(name, [attack, benign])| format!("{name} ({attack} attacked, {benign} benign)")).collect();
     format!(
-        "{}: in no comparison are {} attacked runs that never met the attack; of one kind only, and so in the pool alone: {}.",
+        "{}: in no comparison are {} attacked runs that never met the attack; of one kind only or of fewer than three tasks of a kind, and so in the pools alone: {}.",
         lens.name,
         lens.found.never_met,
-        if one_sided.is_empty() { "none".to_owned() } else { one_sided.join(", ") }
+        if too_few.is_empty() { "none".to_owned() } else { too_few.join(", ") }
     )
 }
 

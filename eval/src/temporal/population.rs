@@ -1,6 +1,6 @@
 //! Which runs are compared with which: attacked ones that met the attack with benign ones, of one benchmark or of several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::rarity::{References, Which, site};
 use super::statistic::{Statistic, View};
@@ -10,6 +10,8 @@ use crate::stats::{Auc, Compared, Plan, Samples, Spread};
 
 /// Its runs' tool observations stand in the assistant's own words, which no event holds: nothing that a gateway scores differs between attacked and benign ones.
 const OBSERVES_IN_WORDS: &str = "asb_drift";
+/// With fewer tasks in a group there is nothing that an interval could be drawn from.
+const MIN_TASKS: usize = 3;
 
 /// Runs of both kinds.
 pub(super) struct Population<'r> {
@@ -22,10 +24,10 @@ pub(super) struct Population<'r> {
 /// The populations of some runs, and what is in none.
 #[derive(Default)]
 pub(super) struct Populations<'r> {
-    /// One for each benchmark or file with runs of both kinds, then several together.
+    /// One for each benchmark or file with enough tasks of both kinds, then several together.
     pub list: Vec<Population<'r>>,
-    /// Names of those with runs of one kind, and how many attacked and benign ones there are.
-    pub one_sided: Vec<(String, [usize; 2])>,
+    /// Names of the others, and how many attacked and benign runs there are.
+    pub too_few: Vec<(String, [usize; 2])>,
     /// Attacked runs that never met the attack.
     pub never_met: usize,
 }
@@ -53,20 +55,24 @@ impl<'r> Populations<'r> {
             }
             sides += 1;
             shown += usize::from(groups.iter().flatten().next().is_some_and(|view| view.run.set != OBSERVES_IN_WORDS));
-            if groups.iter().any(Vec::is_empty) {
-                found.one_sided.push((name, groups.map(|views| views.len())));
-            } else {
-                found.list.push(Population::new(name, groups, plan));
-            }
+            found.add(name, groups, plan);
         }
-        let both = |groups: &[Vec<View<'_>>; 2]| groups.iter().all(|views| !views.is_empty());
-        if sides > shown && shown > 0 && both(&seen) {
-            found.list.push(Population::new(format!("all but {OBSERVES_IN_WORDS}"), seen, plan));
+        if sides > shown && shown > 0 {
+            found.add(format!("all but {OBSERVES_IN_WORDS}"), seen, plan);
         }
-        if sides > 1 && both(&all) {
-            found.list.push(Population::new("all agent runs".to_owned(), all, plan));
+        if sides > 1 {
+            found.add("all agent runs".to_owned(), all, plan);
         }
         found
+    }
+
+    fn add(&mut self, name: String, groups: [Vec<View<'r>>; 2], plan: Plan) {
+        let tasks = |views: &Vec<View<'_>>| views.iter().map(|view| &view.run.task).collect::<BTreeSet<_>>().len();
+        if groups.iter().any(|views| tasks(views) < MIN_TASKS) {
+            self.too_few.push((name, groups.map(|views| views.len())));
+        } else {
+            self.list.push(Population::new(name, groups, plan));
+        }
     }
 }
 
@@ -154,7 +160,7 @@ mod tests {
 
     #[test]
     fn runs_are_compared_within_tasks_and_lengths() {
-        // Task a: attack .9 over benign .8; task b: attack .3 over benign .2. Over all pairs .3 is under .8: 3 of 4.
+        // Attack .9 over benign .8 in task a, .3 over .2 in b, .5 over .4 in c. Over all pairs .3 and .5 are under .8, and .3 under .4: 6 of 9.
         let one = |id: &str, task: &str, attack: bool, scores: &[f64]| {
             let events: Vec<_> = scores.iter().map(|&score| (User, score)).collect();
             Run { task: task.to_owned(), ..run(id, attack, &events) }
@@ -164,11 +170,13 @@ mod tests {
             one("2", "a", false, &[0.8]),
             one("3", "b", true, &[0.3]),
             one("4", "b", false, &[0.2, 0.2]),
+            one("5", "c", true, &[0.5, 0.5, 0.5]),
+            one("6", "c", false, &[0.4, 0.4, 0.4, 0.4]),
         ];
         let found = of(&runs);
         let [population] = found.list.as_slice() else { panic!("one file is one population") };
-        assert_eq!((population.fewest_tasks(), population.benign_scores()), (2, vec![0.8, 0.2, 0.2]));
-        assert_eq!(population.compare(Statistic::Peak).auc, Auc { doubled: 6, pairs: 4, ties: 0 });
+        assert_eq!((population.fewest_tasks(), population.benign_scores()), (3, vec![0.8, 0.2, 0.2, 0.4, 0.4, 0.4, 0.4]));
+        assert_eq!(population.compare(Statistic::Peak).auc, Auc { doubled: 12, pairs: 9, ties: 0 });
         assert_eq!(population.within_tasks(Statistic::Peak).value, 1.0);
         // Of two events: .9 over .2. Of one: .3 under .8.
         assert_eq!(population.within_lengths(Statistic::Peak), Some(Auc { doubled: 2, pairs: 2, ties: 0 }));
@@ -178,15 +186,19 @@ mod tests {
     fn who_never_met_the_attack_is_in_no_group() {
         let mut met_not = run("1", true, &[(User, 0.9)]);
         met_not.met = false;
-        let other = Run { set: "other".to_owned(), ..run("3", true, &[(User, 0.9)]) };
-        let asb = |id, attack| Run { set: OBSERVES_IN_WORDS.to_owned(), ..run(id, attack, &[(User, 0.4)]) };
-        let runs = [met_not, run("2", false, &[(User, 0.1)]), other, asb("4", true), asb("5", false)];
+        let mut runs = vec![met_not, run("2", false, &[(User, 0.1)])];
+        for task in ["a", "b", "c"] {
+            for (set, attack, score) in [("other", true, 0.9), (OBSERVES_IN_WORDS, true, 0.4), (OBSERVES_IN_WORDS, false, 0.4)] {
+                runs.push(Run { set: set.to_owned(), task: format!("{set}: {task}"), ..run(task, attack, &[(User, score)]) });
+            }
+        }
         let found = of(&runs);
         assert_eq!(found.never_met, 1);
-        assert_eq!(found.one_sided, [("other".to_owned(), [1, 0]), ("set".to_owned(), [0, 1])]);
+        let too_few = [("other".to_owned(), [3, 0]), ("set".to_owned(), [0, 1]), ("all but asb_drift".to_owned(), [3, 1])];
+        assert_eq!(found.too_few, too_few);
         let names: Vec<&str> = found.list.iter().map(|population| population.name.as_str()).collect();
-        assert_eq!(names, ["asb_drift", "all but asb_drift", "all agent runs"]);
-        assert_eq!(found.list[1].compare(Statistic::Peak).auc.value(), 1.0);
-        assert_eq!(found.list[2].compare(Statistic::Peak).auc.numerator(), 3.0);
+        assert_eq!(names, ["asb_drift", "all agent runs"]);
+        // Six attacks against .1 and three of .4: those of .9 win 12 pairs, those of .4 win 3 and are level in 9.
+        assert_eq!(found.list[1].compare(Statistic::Peak).auc.numerator(), 19.5);
     }
 }
