@@ -19,6 +19,7 @@ use floodmark_core::Detector;
 
 pub use rarity::{References, Which};
 pub(crate) use statistic::accumulated;
+pub(crate) use sweep::drifts;
 
 use crate::data::Label;
 use crate::evaluate::Run;

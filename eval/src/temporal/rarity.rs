@@ -42,9 +42,12 @@ struct Scores {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct References([Scores; 2]);
 
+/// An honest result: its site, tool, task and score.
+type HonestResult = (String, Option<ToolKey>, String, Bits);
+
 /// Collects honest results; a score of a tool counts once a task, however often the task was run.
 #[derive(Debug, Default)]
-struct Honest([BTreeSet<(String, Option<ToolKey>, String, Bits)>; 2]);
+struct Honest([BTreeSet<HonestResult>; 2]);
 
 impl Honest {
     fn take(&mut self, which: Which, site: &str, tool: Option<ToolKey>, task: &str, score: f64) {

@@ -1,0 +1,203 @@
+//! The runs that grafts are put into: benign ones of training tasks, with the tool results that can take a graft and the values that the run goes on to use.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::data::{DataFile, Label, Message, Record, Split, unit_of};
+use crate::events::{self, Channel, Scorer, of_record};
+use crate::stats::Chance;
+
+use super::sentences::Kind;
+
+/// Lengths of a value that a sentence can name, in characters.
+const VALUE_CHARS: std::ops::RangeInclusive<usize> = 3..=40;
+/// More carriers than any set has; they are kept with the texts of their tool results.
+const MAX_CARRIERS: usize = 2000;
+
+/// A run to graft on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Carrier {
+    /// Set, file and record id.
+    pub id: String,
+    /// The user's task, its independence unit.
+    pub task: String,
+    /// The task's suite.
+    pub suite: String,
+    /// D_eval's scores of its events by position.
+    pub scores: Vec<f64>,
+    /// Its tool results that some call follows, in order.
+    pub edges: Vec<Edge>,
+}
+
+/// A tool result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    /// Position of its event.
+    pub position: usize,
+    /// What it says.
+    pub text: String,
+    /// Argument values of calls behind it that were executed.
+    pub values: Vec<String>,
+}
+
+/// Carriers, and what could not be one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Carriers {
+    pub list: Vec<Carrier>,
+    /// Benign runs of training tasks that were looked at.
+    pub read: usize,
+    /// Without a tool result that some call follows.
+    pub without_edges: usize,
+    /// With an event that D_eval finds at tau or over before anything is grafted: nothing below tau can be shown on them.
+    pub hot: usize,
+}
+
+impl Carriers {
+    /// Reads the carriers of a file.
+    pub fn read(file: &DataFile, scorer: &mut Scorer<'_>, tau: f64) -> anyhow::Result<Self> {
+        let mut found = Carriers::default();
+        file.each(|record| {
+            if record.label != Label::Benign || record.split != Split::Train {
+                return Ok(());
+            }
+            found.read += 1;
+            let carrier = Carrier::of(file, record, scorer)?;
+            if carrier.edges.is_empty() {
+                found.without_edges += 1;
+            } else if carrier.scores.iter().any(|&score| score >= tau) {
+                found.hot += 1;
+            } else if found.list.len() < MAX_CARRIERS {
+                found.list.push(carrier);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Which carriers get attacks and which shams: whole tasks, half of each suite's, dealt by chance. In the order of `list`.
+    pub fn assign(&self, chance: &mut Chance) -> Vec<Kind> {
+        let mut suites: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for carrier in &self.list {
+            let tasks = suites.entry(&carrier.suite).or_default();
+            if !tasks.contains(&carrier.task.as_str()) {
+                tasks.push(&carrier.task);
+            }
+        }
+        let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
+        for tasks in suites.values_mut() {
+            chance.shuffle(tasks);
+            let first = chance.below(2);
+            for (at, task) in tasks.iter().enumerate() {
+                kinds.insert(task, if (at + first).is_multiple_of(2) { Kind::Attack } else { Kind::Sham });
+            }
+        }
+        self.list.iter().map(|carrier| kinds.get(carrier.task.as_str()).copied().unwrap_or(Kind::Sham)).collect()
+    }
+}
+
+impl Carrier {
+    fn of(file: &DataFile, record: &Record, scorer: &mut Scorer<'_>) -> anyhow::Result<Self> {
+        let messages = record.messages.as_deref().context("no messages; a carrier is an agent run")?;
+        let all = of_record(&file.set, record)?;
+        let executed = executed(messages);
+        let last_call = messages.iter().rposition(|message| !message.tool_calls.is_empty()).unwrap_or_default();
+        let results = all.iter().enumerate().filter(|(_, event)| event.channel == Channel::ToolResult && event.message < last_call);
+        let edge = |(position, event): (usize, &events::Event)| {
+            let behind = executed.iter().filter(|(message, _)| *message > event.message);
+            let mut values: Vec<String> = behind.flat_map(|(_, values)| values.iter().cloned()).collect();
+            values.sort();
+            values.dedup();
+            Edge { position, text: event.text.clone(), values }
+        };
+        Ok(Carrier {
+            id: format!("{}/{}/{}", file.set, file.name.trim_end_matches(".jsonl.gz").trim_end_matches(".jsonl"), record.id),
+            task: unit_of(&file.set, record, false),
+            suite: record.suite.clone().unwrap_or_default(),
+            edges: results.map(edge).collect(),
+            scores: all.iter().map(|event| scorer.score(&event.text)).collect(),
+        })
+    }
+}
+
+/// The calls that were executed: number of the calling message, and the argument values that a sentence can name. A call is executed if its result is no error.
+fn executed(messages: &[Message]) -> Vec<(usize, Vec<String>)> {
+    let mut waiting: VecDeque<(usize, Vec<String>)> = VecDeque::new();
+    let mut done = Vec::new();
+    for (number, message) in messages.iter().enumerate() {
+        if message.role == "tool" {
+            // Results come in the order of their calls.
+            if let Some(call) = waiting.pop_front().filter(|_| message.error.is_none()) {
+                done.push(call);
+            }
+        } else if !message.tool_calls.is_empty() {
+            waiting = message.tool_calls.iter().map(|call| (number, values(&call.spelled()))).collect();
+        }
+    }
+    done
+}
+
+/// The strings of a call's arguments that a sentence can name.
+fn values(arguments: &str) -> Vec<String> {
+    fn take(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) => found.extend(Some(text.trim()).filter(|text| nameable(text)).map(str::to_owned)),
+            Value::Array(list) => list.iter().for_each(|value| take(value, found)),
+            Value::Object(keys) => keys.values().for_each(|value| take(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    if let Ok(value) = serde_json::from_str(arguments) {
+        take(&value, &mut found);
+    }
+    found
+}
+
+/// One short line with a letter or digit.
+fn nameable(text: &str) -> bool {
+    VALUE_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) && text.chars().any(char::is_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(text: &str) -> Vec<Message> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn values_come_from_calls_that_were_executed() {
+        let run = messages(
+            r#"[{"role":"user","content":"u"},
+                {"role":"assistant","content":"","tool_calls":[{"name":"f","arguments":{"to":"ann@x.y","deep":["/a b","no"],"n":12}},{"name":"g","arguments":{"path":"/tmp/z"}}]},
+                {"role":"tool","content":"done"},{"role":"tool","content":"","error":"no such file"},
+                {"role":"assistant","content":"","tool_calls":[{"name":"f","arguments":"{\"to\":\"bob\",\"long\":\"two\\nlines\"}"}]},
+                {"role":"tool","content":"done"},
+                {"role":"assistant","content":"","tool_calls":[{"name":"f","arguments":{"to":"never answered"}}]}]"#,
+        );
+        let text = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+        // Keys of an object stand in the order of the record.
+        assert_eq!(executed(&run), [(1, text(&["ann@x.y", "/a b"])), (4, text(&["bob"]))]);
+    }
+
+    #[test]
+    fn tasks_are_dealt_whole_and_by_halves_of_a_suite() {
+        let carrier = |suite: &str, task: usize| Carrier {
+            id: String::new(),
+            task: format!("{suite}/{task}"),
+            suite: suite.to_owned(),
+            scores: Vec::new(),
+            edges: Vec::new(),
+        };
+        let list: Vec<Carrier> = (0..40).map(|at| carrier(if at < 24 { "a" } else { "b" }, at / 2)).collect();
+        let carriers = Carriers { list, ..Carriers::default() };
+        let kinds = carriers.assign(&mut Chance::new(9));
+        assert!(kinds.chunks(2).all(|pair| pair[0] == pair[1]), "{kinds:?}");
+        let attacks = |range: std::ops::Range<usize>| kinds[range].iter().filter(|kind| **kind == Kind::Attack).count();
+        assert_eq!((attacks(0..24), attacks(24..40)), (12, 8));
+        assert!((0..20).any(|seed| carriers.assign(&mut Chance::new(seed)) != kinds), "chance deals");
+    }
+}
