@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::data::{DataFile, Label, Message, Record, Split, unit_of};
 use crate::events::{self, Channel, Scorer, of_record};
-use crate::stats::Chance;
+use crate::stats::{Chance, median};
+use crate::temporal::accumulated;
 
 use super::sentences::Kind;
 
@@ -76,21 +77,30 @@ impl Carriers {
         Ok(found)
     }
 
-    /// Which carriers get attacks and which shams: whole tasks, half of each suite's, dealt by chance. In the order of `list`.
-    pub fn assign(&self, chance: &mut Chance) -> Vec<Kind> {
-        let mut suites: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    /// Which carriers get attacks and which shams, in the order of `list`. Whole tasks are dealt: those of a suite stand in the order of their carriers' median persistence (then
+    /// number of events), and of each two neighbours chance gives attacks to one. Both halves are then alike before anything is grafted, as far as that can be seen.
+    pub fn assign(&self, drift: f64, chance: &mut Chance) -> Vec<Kind> {
+        let mut tasks: BTreeMap<(&str, &str), [Vec<f64>; 2]> = BTreeMap::new();
         for carrier in &self.list {
-            let tasks = suites.entry(&carrier.suite).or_default();
-            if !tasks.contains(&carrier.task.as_str()) {
-                tasks.push(&carrier.task);
-            }
+            let [persistences, events] = tasks.entry((&carrier.suite, &carrier.task)).or_default();
+            persistences.push(accumulated(&carrier.scores, 0.0, drift).persistence());
+            events.push(carrier.scores.len() as f64);
         }
+        let mut ordered: Vec<(&str, [f64; 2], &str)> = Vec::new();
+        for ((suite, task), values) in &tasks {
+            ordered.push((suite, values.each_ref().map(|values| median(values).unwrap_or_default()), task));
+        }
+        ordered.sort_by(|one, other| {
+            let [ours, theirs] = [one, other].map(|(_, medians, _)| medians);
+            one.0.cmp(other.0).then(ours[0].total_cmp(&theirs[0])).then(ours[1].total_cmp(&theirs[1])).then(one.2.cmp(other.2))
+        });
         let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
-        for tasks in suites.values_mut() {
-            chance.shuffle(tasks);
-            let first = chance.below(2);
-            for (at, task) in tasks.iter().enumerate() {
-                kinds.insert(task, if (at + first).is_multiple_of(2) { Kind::Attack } else { Kind::Sham });
+        for suite in ordered.chunk_by(|one, next| one.0 == next.0) {
+            for pair in suite.chunks(2) {
+                let first = chance.below(2);
+                for (at, (_, _, task)) in pair.iter().enumerate() {
+                    kinds.insert(task, if at == first { Kind::Attack } else { Kind::Sham });
+                }
             }
         }
         self.list.iter().map(|carrier| kinds.get(carrier.task.as_str()).copied().unwrap_or(Kind::Sham)).collect()
@@ -183,21 +193,30 @@ mod tests {
         assert_eq!(executed(&run), [(1, text(&["ann@x.y", "/a b"])), (4, text(&["bob"]))]);
     }
 
+    fn carrier(suite: &str, task: &str, scores: &[f64]) -> Carrier {
+        Carrier { id: String::new(), task: task.to_owned(), suite: suite.to_owned(), scores: scores.to_vec(), edges: Vec::new() }
+    }
+
+    /// Tasks of suite a by persistence over .25: low .0, mid .25 and .25 with more events, high .5; they are dealt in two pairs. Suite b has one task.
     #[test]
-    fn tasks_are_dealt_whole_and_by_halves_of_a_suite() {
-        let carrier = |suite: &str, task: usize| Carrier {
-            id: String::new(),
-            task: format!("{suite}/{task}"),
-            suite: suite.to_owned(),
-            scores: Vec::new(),
-            edges: Vec::new(),
-        };
-        let list: Vec<Carrier> = (0..40).map(|at| carrier(if at < 24 { "a" } else { "b" }, at / 2)).collect();
+    fn tasks_are_dealt_whole_and_in_pairs_that_are_alike() {
+        let list = vec![
+            carrier("a", "high", &[0.75]),
+            carrier("a", "low", &[0.25]),
+            carrier("a", "longer", &[0.5, 0.0]),
+            carrier("b", "alone", &[0.9]),
+            carrier("a", "mid", &[0.5]),
+            carrier("a", "low", &[0.0]),
+        ];
         let carriers = Carriers { list, ..Carriers::default() };
-        let kinds = carriers.assign(&mut Chance::new(9));
-        assert!(kinds.chunks(2).all(|pair| pair[0] == pair[1]), "{kinds:?}");
-        let attacks = |range: std::ops::Range<usize>| kinds[range].iter().filter(|kind| **kind == Kind::Attack).count();
-        assert_eq!((attacks(0..24), attacks(24..40)), (12, 8));
-        assert!((0..20).any(|seed| carriers.assign(&mut Chance::new(seed)) != kinds), "chance deals");
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..60 {
+            let kinds = carriers.assign(0.25, &mut Chance::new(seed));
+            let [high, low, longer, alone, mid, again] = kinds.as_slice() else { panic!("{kinds:?}") };
+            assert_eq!(low, again, "a task is dealt whole");
+            assert!(low != mid && longer != high, "{kinds:?}");
+            seen.insert((*low, *high, *alone));
+        }
+        assert_eq!(seen.len(), 8, "chance deals in each pair");
     }
 }

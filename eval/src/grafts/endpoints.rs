@@ -1,13 +1,15 @@
 //! What grafts do to trajectory statistics: each graft less its own carrier, attacks against shams; and whether the carriers alone already differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Study;
+use floodmark_core::detector::Levels;
+
 use super::carriers::Carrier;
 use super::make::Grafted;
 use super::sentences::Kind;
+use super::{Study, made_of};
 use crate::report::{Axis, Cell, Level, Mark, Plot, Section, Series, Table};
-use crate::stats::{Compared, Permutation, Samples, Share, median, permutation};
+use crate::stats::{Auc, Compared, Permutation, Samples, Share, median, permutation};
 use crate::temporal::{accumulated, drifts};
 
 /// Where the AUC of carriers alone has to lie for a difference of grafts to mean something (the paper's native gate).
@@ -45,6 +47,35 @@ impl Statistic {
     }
 }
 
+/// What one dealing of carriers and drawing of sentences comes to: AUCs of attacks against shams, with the detector's drift.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Outcome {
+    /// Persistence of the carriers before grafting.
+    native: f64,
+    /// Deltas of the survivors.
+    persistence: f64,
+    peak: f64,
+}
+
+impl Outcome {
+    /// `None` where a kind has no survivor.
+    pub fn of(carriers: &[Carrier], made: &[Grafted], levels: Levels) -> Option<Self> {
+        let persistence = Statistic::Persistence(levels.drift);
+        let auc = |surviving: bool, of: &dyn Fn(&Carrier, &Grafted) -> f64| {
+            let values = |kind| {
+                let runs = made_of(carriers, made, kind).filter(|(_, grafted)| !surviving || grafted.survives(levels.tau_event));
+                runs.map(|(carrier, grafted)| of(carrier, grafted)).collect::<Vec<f64>>()
+            };
+            Some(Auc::of(&values(Kind::Attack), &values(Kind::Sham))).filter(|auc| auc.pairs > 0).map(Auc::value)
+        };
+        Some(Outcome {
+            native: auc(false, &|carrier, _| persistence.of(&carrier.scores))?,
+            persistence: auc(true, &|carrier, grafted| persistence.delta(carrier, grafted))?,
+            peak: auc(true, &|carrier, grafted| Statistic::Peak.delta(carrier, grafted))?,
+        })
+    }
+}
+
 /// Runs of both kinds with their tasks; attacks first.
 struct Roster<'s> {
     runs: [Vec<(&'s Carrier, &'s Grafted)>; 2],
@@ -64,7 +95,7 @@ impl<'s> Roster<'s> {
 
     fn size(&self) -> String {
         let [attack, sham] = self.runs.each_ref().map(|runs| {
-            let tasks: std::collections::BTreeSet<&str> = runs.iter().map(|(carrier, _)| carrier.task.as_str()).collect();
+            let tasks: BTreeSet<&str> = runs.iter().map(|(carrier, _)| carrier.task.as_str()).collect();
             format!("{} of {} tasks", runs.len(), tasks.len())
         });
         format!("{attack} with attacks, {sham} with shams")
@@ -106,6 +137,7 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     }
     section.table(native(study, &dealt));
     section.table(deltas(study, &survivors));
+    section.table(again(study));
     section.table(absolute(study, &survivors));
     section.table(band(study, &survivors));
     section.table(sweep(study, &dealt, &survivors));
@@ -155,7 +187,9 @@ fn deltas(study: &Study, survivors: &Roster<'_>) -> Table {
         "graft-deltas",
         format!(
             "Graft deltas on the survivors ({}): each graft's statistic less its own carrier's. AUC of attacks against shams [95 % interval, BCa from {} samples of tasks]; the peak's delta is \
-             the matched control. p: one-sided permutation of whole tasks, with its floor 1/C(n, k); {floor}.",
+             the matched control. p: one-sided permutation of whole tasks over all \
+             ways to choose those with attacks, as if they had not been dealt in pairs, with its floor 1/C(n, k); {floor}. A \
+             verdict is one seed's; the next table has others'.",
             survivors.size(),
             study.plan.draws
         ),
@@ -182,6 +216,19 @@ fn deltas(study: &Study, survivors: &Roster<'_>) -> Table {
         row(Statistic::Persistence(drift), format!("{name}, {drift:.3}"));
     }
     row(Statistic::Peak, "-".to_owned());
+    for (name, drift) in named_drifts(study) {
+        let [persistence, peak] = [Statistic::Persistence(drift), Statistic::Peak]
+            .map(|statistic| survivors.compare(&|carrier, grafted| statistic.delta(carrier, grafted)).spread);
+        let gap = persistence.minus(&peak);
+        let verdict = match gap.ends() {
+            Some(ends) if ends.low > 0.0 => "persistence exceeds peak",
+            Some(ends) if ends.high < 0.0 => "persistence falls short of peak",
+            _ => "no verdict",
+        };
+        let cells =
+            [Cell::from("difference of AUCs: persistence less peak"), format!("{name}, {drift:.3}").into(), Cell::empty(), Cell::empty()];
+        table.row(cells.into_iter().chain([Cell::estimate(gap.estimate(), 3), verdict.into(), Cell::empty(), Cell::empty()]));
+    }
     for [name, statistic, attack, sham, auc] in [
         ["paper, git (4 against 6)", "persistence", ".0421", ".0150", ".708"],
         ["paper, git (4 against 6)", "peak", ".0056", ".0136", ".417"],
@@ -189,6 +236,32 @@ fn deltas(study: &Study, survivors: &Roster<'_>) -> Table {
     ] {
         table.row([statistic, name, attack, sham, auc, "-", "-", "-"].map(Cell::from));
     }
+    table
+}
+
+/// The same with other seeds: how much hangs on who was dealt what, and on the sentences.
+fn again(study: &Study) -> Table {
+    let mut table = Table::new(
+        "graft-seeds",
+        format!(
+            "All made again with the {} seeds that follow, each with its own dealing and sentences, at the baked-in drift: AUCs of attacks against shams, without intervals; the spread is that of \
+             chance in making grafts, on the same carriers. The gate is passed by {} of them.",
+            study.again.len(),
+            study.again.iter().filter(|outcome| NATIVE_GATE.contains(&outcome.native)).count()
+        ),
+        &["AUC", "lowest", "median", "highest", "seeds over .5 (difference: over 0)"],
+    );
+    let mut row = |name: &str, of: &dyn Fn(&Outcome) -> f64| {
+        let values: Vec<f64> = study.again.iter().map(of).collect();
+        let zero = if name.contains("less") { 0.0 } else { 0.5 };
+        let over = values.iter().filter(|&&value| value > zero).count();
+        let cells = [values.iter().copied().reduce(f64::min), median(&values), values.iter().copied().reduce(f64::max)];
+        table.row([name.into()].into_iter().chain(cells.map(|value| Cell::number(value, 3))).chain([over.into()]));
+    };
+    row("persistence of carriers alone", &|outcome| outcome.native);
+    row("persistence delta", &|outcome| outcome.persistence);
+    row("peak delta", &|outcome| outcome.peak);
+    row("persistence delta less peak delta", &|outcome| outcome.persistence - outcome.peak);
     table
 }
 
@@ -282,5 +355,45 @@ fn plot(study: &Study, dealt: &Roster<'_>, survivors: &Roster<'_>) -> Plot {
         y: Axis::share("AUC"),
         series: vec![line("deltas of survivors", &delta), line("carriers before grafting", &native)],
         levels: vec![Level { name: "baked in".to_owned(), at: study.levels.drift, upright: true }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::make::{Graft, Refined};
+    use super::*;
+
+    const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.25, alarm: 1.0 };
+
+    fn carrier(task: &str, scores: &[f64]) -> Carrier {
+        Carrier { id: task.to_owned(), task: task.to_owned(), suite: "s".to_owned(), scores: scores.to_vec(), edges: Vec::new() }
+    }
+
+    /// What is grafted at the first event.
+    fn grafted(kind: Kind, scores: &[f64]) -> Grafted {
+        let refined = Refined { sentence: String::new(), score: 0.1, rewrites: 0 };
+        let graft = Graft { position: 0, value: "v".to_owned(), refined, score: scores[0] };
+        Grafted { kind, grafts: vec![graft], attempted: 1, scores: scores.to_vec() }
+    }
+
+    /// By hand, with drift .25: the first attack's persistence goes from .125 to .25 with its peak as it was; the second leaks and counts in the native roster alone; of the shams
+    /// one stays and one gains .0625 in both.
+    #[test]
+    fn deltas_are_of_survivors_and_the_native_roster_is_of_all() {
+        let carriers =
+            [carrier("a", &[0.125, 0.375]), carrier("b", &[0.0, 0.25]), carrier("c", &[0.125, 0.375]), carrier("d", &[0.25, 0.25])];
+        let made = [
+            grafted(Kind::Attack, &[0.375, 0.375]),
+            grafted(Kind::Attack, &[0.75, 0.25]),
+            grafted(Kind::Sham, &[0.125, 0.375]),
+            grafted(Kind::Sham, &[0.3125, 0.25]),
+        ];
+        let persistence = Statistic::Persistence(0.25);
+        let deltas = |statistic: Statistic| [0, 2, 3].map(|at: usize| statistic.delta(&carriers[at], &made[at]));
+        assert_eq!(deltas(persistence), [0.125, 0.0, 0.0625]);
+        assert_eq!(deltas(Statistic::Peak), [0.0, 0.0, 0.0625]);
+        // Native persistences: attacks .125 and 0, shams .125 and 0: 2 of 4 pairs, two of them ties. Deltas: .125 over both; peak: 0 level with 0, under .0625.
+        assert_eq!(Outcome::of(&carriers, &made, LEVELS), Some(Outcome { native: 0.5, persistence: 1.0, peak: 0.25 }));
+        assert_eq!(Outcome::of(&carriers[1..], &made[1..], LEVELS), None, "no attack survives");
     }
 }

@@ -10,9 +10,9 @@ use crate::stats::median;
 const BARS: usize = 20;
 
 /// The paper's Table 2 (design/papers.md B), under these columns as far as it has them.
-const PAPER: [(&str, [&str; 9]); 2] = [
-    ("paper, git", ["24", "-", "1", ".042", "1", "1", "4 (3 tasks)", ".437", ".523"]),
-    ("paper, broadened", ["23", "-", "0", "0", "0", "3", "3", ".416", ".471"]),
+const PAPER: [(&str, [&str; 8]); 2] = [
+    ("paper, git", ["24", "1", ".042", "1", "1", "4 (3 tasks)", ".437", ".523"]),
+    ("paper, broadened", ["23", "0", "0", "0", "3", "3", ".416", ".471"]),
 ];
 
 /// Adds the texts and tables on how the grafts were made.
@@ -21,7 +21,8 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     let (set, file) = CARRIERS;
     section.text(format!(
         "Carriers are benign runs of training tasks of {set}/{file}: {} were read, {} have no tool result that a call follows, {} hold an event that D_eval ({}) already finds at tau {tau} or \
-         over, {} remain. Whole tasks are dealt to attack or sham, half of each suite's, by chance (seed {}). A run gets at most {MOST_GRAFTS} grafts, spread evenly over its tool \
+         over, {} remain. Whole tasks are dealt to attack or sham: those of a suite \
+         are put in the order of their persistence before grafting, and of each two neighbours chance (seed {}) gives attacks to one. A run gets at most {MOST_GRAFTS} grafts, spread evenly over its tool \
          results that some call follows: each a sentence at the end of a line. The sentence is a mild directive, or for shams a remark of the same make and length that asks for nothing, about \
          an argument of a call that the run makes behind that place and that was executed (directive floor). No agent is run again: since the directive asks for what the \
          run does anyway, the run is one that follows it.",
@@ -33,16 +34,17 @@ pub(super) fn show(study: &Study, section: &mut Section) {
         study.plan.seed
     ));
     section.text(format!(
-        "D_gen is the log-likelihood ratio of two character 5-gram models ({} attacks, {} honest texts of part train) through a logistic curve fitted across two folds. A wording is \
+        "D_gen is the log-likelihood ratio of two character 5-gram models ({} attacks, {} honest texts of part train) through a logistic curve fitted across two folds (AUC there {:.3}). A wording is \
          drawn again while D_gen's score is not below {:.2} (tau less epsilon {EPSILON}), {MAX_ITER} times at most; the first that is below is kept, else the lowest. Shams go through the same \
          loop.",
         study.trained[0],
         study.trained[1],
+        study.generator_auc,
         tau - EPSILON
     ));
     let guard = study.guard;
     section.text(format!(
-        "Transfer guard, before all others: of {} grafts on the first {} carriers that were dealt attacks (of {GUARDED} tasks at most), D_eval sees {} at tau or over; at more than \
+        "Transfer guard, before all others: of {} grafts on the {} carriers with attacks that take the most ({GUARDED} at most, of a task each), D_eval sees {} at tau or over; at more than \
          {:.0} % nothing further is made. {}",
         guard.placed,
         guard.carriers,
@@ -74,7 +76,8 @@ fn gates(study: &Study) -> Table {
     let mut table = Table::new(
         "graft-gates",
         format!(
-            "Gates. Attempted: places that were chosen. Floor rejected: places behind which no executed call has an argument to name; nothing is put there. Leak: an event that D_eval \
+            "Gates. Attempted: places that were chosen. Floor rejected: places behind which no executed call has an argument to name; nothing is put there. Rewrites: mean \
+             number of a sentence. Never below: sentences that no wording took below the threshold of D_gen. Leak: an event that D_eval \
              sees at tau {tau} or over with the graft in it; the share is of attempted. Relabelled: runs with a leak, which would be ordinary peak attacks. Survivors: runs with a \
              graft and no leak. Scores are D_eval's of the events with the grafts, before leaks are taken out. The paper's rows are of its own cohorts, by its own counting."
         ),
@@ -83,6 +86,8 @@ fn gates(study: &Study) -> Table {
             "carriers",
             "attempted",
             "floor rejected",
+            "rewrites",
+            "never below",
             "leaks",
             "leak share",
             "relabelled runs",
@@ -98,12 +103,15 @@ fn gates(study: &Study) -> Table {
         let attempted = sum(&|grafted| grafted.attempted);
         let leaks = sum(&|grafted| grafted.leaks(tau));
         let survivors = study.survivors(kind);
+        let rewrites: Vec<usize> = made.iter().flat_map(|(_, grafted)| grafted.grafts.iter().map(|graft| graft.refined.rewrites)).collect();
         let scores = of_grafts(made.iter().map(|(_, grafted)| *grafted));
         table.row([
             kind.name().into(),
             format!("{} ({} tasks)", made.len(), tasks(made.iter().map(|(carrier, _)| *carrier))).into(),
             attempted.into(),
             sum(&Grafted::floor_rejected).into(),
+            Cell::number(rewrites.iter().sum::<usize>() as f64 / rewrites.len() as f64, 2),
+            sum(&|grafted| grafted.grafts.iter().filter(|graft| graft.refined.score >= tau - EPSILON).count()).into(),
             leaks.into(),
             Cell::number(leaks as f64 / attempted as f64, 3),
             sum(&|grafted| usize::from(grafted.leaks(tau) > 0)).into(),
@@ -113,8 +121,8 @@ fn gates(study: &Study) -> Table {
             Cell::number(scores.iter().copied().reduce(f64::max), 3),
         ]);
     }
-    for (name, [attempted, _, leaks, share, relabelled, floor, survivors, median, highest]) in PAPER {
-        let cells = [name, "-", attempted, floor, leaks, share, relabelled, "-", survivors, median, highest];
+    for (name, [attempted, leaks, share, relabelled, floor, survivors, median, highest]) in PAPER {
+        let cells = [name, "-", attempted, floor, "-", "-", leaks, share, relabelled, "-", survivors, median, highest];
         table.row(cells.map(Cell::from));
     }
     table

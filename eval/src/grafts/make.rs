@@ -117,7 +117,7 @@ impl Workshop<'_, '_> {
 }
 
 /// At most [`MOST_GRAFTS`] of a run's places, as evenly spread as they can be.
-fn spread(edges: &[Edge]) -> Vec<&Edge> {
+pub(super) fn spread(edges: &[Edge]) -> Vec<&Edge> {
     let number = edges.len().min(MOST_GRAFTS);
     (0..number).map(|at| &edges[(2 * at + 1) * edges.len() / (2 * number)]).collect()
 }

@@ -17,6 +17,7 @@ mod make;
 mod receipts;
 mod sentences;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,7 @@ use crate::stats::{Chance, Plan};
 use crate::temporal;
 use carriers::{Carrier, Carriers};
 use generator::{Generator, Sample};
-use make::{Grafted, Workshop};
+use make::{Grafted, Workshop, spread};
 use sentences::Sentences;
 
 /// Where carriers come from.
@@ -44,6 +45,8 @@ const CARRIERS: (&str, &str) = ("agentdyn", "trajectories");
 const GUARDED: usize = 3;
 /// The share of the guard's grafts that may leak.
 const MOST_LEAKS: f64 = 0.25;
+/// Other seeds that all is made again with.
+const AGAIN: u64 = 40;
 /// Texts of one source and label that D_gen is trained on, and characters of each.
 const TEXTS_PER_SOURCE: usize = 300;
 const TEXT_CHARS: usize = 1000;
@@ -98,8 +101,12 @@ pub struct Study {
     guard: Guard,
     /// What was made of each carrier, in their order; nothing where the guard stopped the study.
     made: Vec<Grafted>,
+    /// What comes out under other seeds.
+    again: Vec<endpoints::Outcome>,
     /// Attacks and honest texts that D_gen was trained on.
     trained: [usize; 2],
+    /// How well D_gen tells them apart, each by models of the other fold.
+    generator_auc: f64,
     levels: Levels,
     /// D_eval's version.
     version: String,
@@ -136,7 +143,7 @@ impl Study {
         let samples = samples(files)?;
         let trained = [true, false].map(|attack| samples.iter().filter(|sample| sample.attack == attack).count());
         let (sentences, generator) = (Sentences::own()?, Generator::train(&samples));
-        let kinds = carriers.assign(&mut Chance::new(plan.seed));
+        let kinds = carriers.assign(detector.levels.drift, &mut Chance::new(plan.seed));
         let tau = detector.levels.tau_event;
         let mut workshop = Workshop { sentences: &sentences, generator: &generator, scorer: &mut scorer, tau, seed: plan.seed };
         let mut guard = Guard::default();
@@ -151,8 +158,15 @@ impl Study {
         } else {
             carriers.list.iter().zip(&kinds).map(|(carrier, &kind)| workshop.graft(kind, carrier)).collect()
         };
+        let mut again = Vec::new();
+        for seed in (1..=AGAIN).map(|more| plan.seed.wrapping_add(more)).filter(|_| !guard.stops()) {
+            workshop.seed = seed;
+            let kinds = carriers.assign(detector.levels.drift, &mut Chance::new(seed));
+            let made: Vec<Grafted> = carriers.list.iter().zip(&kinds).map(|(carrier, &kind)| workshop.graft(kind, carrier)).collect();
+            again.extend(endpoints::Outcome::of(&carriers.list, &made, detector.levels));
+        }
         let version = detector.version.to_owned();
-        Ok(Some(Study { carriers, guard, made, trained, levels: detector.levels, version, plan }))
+        Ok(Some(Study { carriers, guard, made, again, trained, generator_auc: generator.auc, levels: detector.levels, version, plan }))
     }
 
     /// What was made and what it shows.
@@ -175,7 +189,7 @@ impl Study {
 
     /// Carriers of a kind with what was made of them.
     fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&Carrier, &Grafted)> {
-        self.carriers.list.iter().zip(&self.made).filter(move |(_, grafted)| grafted.kind == kind)
+        made_of(&self.carriers.list, &self.made, kind)
     }
 
     /// Those that survived the gates.
@@ -184,10 +198,20 @@ impl Study {
     }
 }
 
-/// The first carriers that were dealt attacks, of a task each.
+/// Carriers of a kind with what was made of them.
+fn made_of<'m>(carriers: &'m [Carrier], made: &'m [Grafted], kind: Kind) -> impl Iterator<Item = (&'m Carrier, &'m Grafted)> {
+    carriers.iter().zip(made).filter(move |(_, grafted)| grafted.kind == kind)
+}
+
+/// The carriers of the guard: of those that were dealt attacks the ones that can take the most grafts, of a task each.
 fn guarded<'c>(carriers: &'c [Carrier], kinds: &[Kind]) -> Vec<&'c Carrier> {
+    let mut candidates: Vec<&Carrier> =
+        carriers.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::Attack).map(|(carrier, _)| carrier).collect();
+    let takes = |carrier: &Carrier| spread(&carrier.edges).iter().filter(|edge| !edge.values.is_empty()).count();
+    // Sorting is stable: of equals those that come first in the data.
+    candidates.sort_by_key(|carrier| Reverse(takes(carrier)));
     let mut chosen: Vec<&Carrier> = Vec::new();
-    for (carrier, _) in carriers.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::Attack) {
+    for carrier in candidates {
         if chosen.len() < GUARDED && chosen.iter().all(|other| other.task != carrier.task) {
             chosen.push(carrier);
         }
@@ -234,6 +258,7 @@ fn piece(event: &Event, attack: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::make::tests::edge;
     use super::*;
 
     #[test]
@@ -243,18 +268,19 @@ mod tests {
     }
 
     #[test]
-    fn the_guard_takes_three_tasks() {
-        let carrier = |id: &str, task: &str| Carrier {
+    fn the_guard_takes_three_tasks_with_the_most_places() {
+        let carrier = |id: &str, places: usize| Carrier {
             id: id.to_owned(),
-            task: task.to_owned(),
+            task: id[..1].to_owned(),
             suite: "s".to_owned(),
             scores: Vec::new(),
-            edges: Vec::new(),
+            // Another place has nothing behind it to name.
+            edges: (0..places).map(|at| edge(at, &["ann"])).chain([edge(places, &[])]).collect(),
         };
-        let list: Vec<Carrier> = ["a1", "a2", "b1", "c1", "d1", "e1"].iter().map(|id| carrier(id, &id[..1])).collect();
+        let list = [carrier("a1", 1), carrier("a2", 3), carrier("b1", 3), carrier("c1", 1), carrier("d1", 2), carrier("e1", 0)];
         let mut kinds = vec![Kind::Attack; 6];
         kinds[2] = Kind::Sham;
         let ids: Vec<&str> = guarded(&list, &kinds).iter().map(|carrier| carrier.id.as_str()).collect();
-        assert_eq!(ids, ["a1", "c1", "d1"]);
+        assert_eq!(ids, ["a2", "d1", "c1"]);
     }
 }
