@@ -176,7 +176,6 @@ impl<'c> Collector<'c> {
 /// The score of each event of a chat whose first message is the record's `start`th; `None` where the detector was not asked about all.
 fn scores(judged: &Judged, events: &[&Event], start: usize) -> Option<Vec<f64>> {
     let messages = events.chunk_by(|one, next| one.message == next.message);
-    let scores: Option<Vec<Vec<f64>>> =
-        messages.map(|events| judged.scores_of(events.first()?.message - start, events.len())).collect();
+    let scores: Option<Vec<Vec<f64>>> = messages.map(|events| judged.scores_of(events.first()?.message - start, events.len())).collect();
     scores.map(|scores| scores.concat())
 }
