@@ -10,6 +10,7 @@ mod conversations;
 mod events;
 mod precision;
 mod ranked;
+mod remarks;
 mod run;
 mod summary;
 mod texts;
@@ -114,6 +115,7 @@ impl Args {
         sections.extend(texts::section(singles, levels, plan));
         sections.extend(events::section(runs, levels, plan));
         sections.extend(precision::sections(singles, runs, levels, plan));
+        sections.extend(remarks::section(&collected.origins));
         sections
     }
 
