@@ -222,8 +222,8 @@ impl Samples {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Auc, median, recall_at};
     use super::*;
+    use crate::stats::{Auc, median, recall_at};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
