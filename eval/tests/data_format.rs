@@ -254,6 +254,9 @@ fn what_is_no_record_is_said() {
         let found = complaint(&path);
         assert!(found.contains("x.jsonl:1: ") && found.contains(said) && found.contains("docs/data-format.md"), "{found}");
     }
+    fs::write(&path, format!(r#"{{"label":"\u001b[2J{}","text":"a"}}"#, "x".repeat(5000))).unwrap();
+    let found = complaint(&path);
+    assert!(found.len() < 600 && found.contains(r"unknown variant `\u{1b}[2Jxxx"), "{found}");
     fs::write(&path, r#"{"label":"benign","text":"a","id":17,"unit":4,"source":null}"#).unwrap();
     assert_eq!(
         each(&path, |record| (record.id.clone(), unit("x", record), record.source.clone())),

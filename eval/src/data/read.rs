@@ -15,6 +15,8 @@ use super::record::{Channel, Record};
 const MAX_LINE: u64 = 64 << 20;
 /// How many broken lines are told one by one.
 const TOLD: usize = 20;
+/// How much is said of one.
+const TOLD_LETTERS: usize = 300;
 /// What to do about a broken line.
 const ADVICE: &str = "mend the line or leave it out; docs/data-format.md has the shapes";
 
@@ -85,7 +87,7 @@ impl Records {
     /// When the file cannot be read or its gzip is cut off, or a line is no record; the error names file and line.
     pub fn next_record(&mut self) -> anyhow::Result<Option<Record>> {
         match self.next_line()? {
-            Some(Err(what)) => anyhow::bail!("{}:{}: {what}; {ADVICE}", self.name, self.number),
+            Some(Err(what)) => Err(self.stopped(&what)),
             Some(Ok(record)) => Ok(Some(record)),
             None => Ok(None),
         }
@@ -103,7 +105,7 @@ impl Records {
                     taken.records += 1;
                     take(&record).with_context(|| format!("{}:{}: record {}", self.name, self.number, record.id))?;
                 }
-                (Err(what), OnBroken::Stop) => anyhow::bail!("{}:{}: {what}; {ADVICE}", self.name, self.number),
+                (Err(what), OnBroken::Stop) => return Err(self.stopped(&what)),
                 (Err(what), OnBroken::Skip) => {
                     taken.broken += 1;
                     if taken.first.len() < TOLD {
@@ -135,7 +137,7 @@ impl Records {
                 line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
             }
             if !line.is_empty() {
-                return Ok(Some(self.record(line)));
+                return Ok(Some(self.record(line).map_err(|what| told(&what))));
             }
         }
     }
@@ -151,6 +153,10 @@ impl Records {
         }
         self.line = Vec::new();
         Ok(())
+    }
+
+    fn stopped(&self, what: &str) -> anyhow::Error {
+        anyhow::anyhow!("{}:{}: {what}; {ADVICE}", self.name, self.number)
     }
 
     fn unreadable(&self) -> String {
@@ -181,6 +187,18 @@ impl Records {
         }
         Ok(record)
     }
+}
+
+/// What is wrong, where it holds words of the line: not much of them, and nothing that a terminal would obey.
+fn told(what: &str) -> String {
+    let mut told = String::new();
+    for letter in what.chars().take(TOLD_LETTERS) {
+        if letter.is_control() { told.extend(letter.escape_default()) } else { told.push(letter) }
+    }
+    if what.chars().nth(TOLD_LETTERS).is_some() {
+        told.push_str(" ..");
+    }
+    told
 }
 
 /// What serde says, without its own line, which is always the first.

@@ -81,7 +81,6 @@ impl<T> Ordered<T> {
 
 /// How often negatives and positives are in a run.
 pub(super) fn sums<T>(run: &[T], weight: &impl Fn(&T) -> (bool, u64)) -> [u64; 2] {
-    // Sums in registers: a list that is indexed by the group would be three times as slow.
     let (mut all, mut positives) = (0, 0);
     for carrier in run {
         let (positive, times) = weight(carrier);

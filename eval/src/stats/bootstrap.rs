@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::auc::{Carrier, Drawn, sums};
 use super::draw::Chance;
 use super::spread::{Compared, Spread};
+use super::threshold::allowed;
 
 /// How samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +121,7 @@ impl Samples {
         self.spread(|times| {
             let total = |group: usize| counts.iter().zip(times).map(|(counts, &times)| counts[group] * u64::from(times)).sum::<u64>();
             let (positives, negatives) = (total(0), total(1));
-            // As in `Threshold::fix`: a hundredth of a hundred is one.
-            let allowed = (fpr * negatives as f64 + 1e-9).floor() as u64;
+            let allowed = allowed(fpr, negatives);
             let (mut hits, mut reached) = (0, 0);
             for run in ordered.runs().rev() {
                 let [negative, positive] = sums(run, &|carrier: &Carrier| carrier.weight(times));

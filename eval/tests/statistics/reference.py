@@ -145,7 +145,9 @@ def resample(figures, sizes, seed):
         # By design/statistics.md, which takes the units of both groups together for the acceleration; scipy takes each group about its own mean.
         without = np.array([figure(*[np.delete(units, unit) if at == group else units for at, units in enumerate(data)])
                             for group, size in enumerate(sizes) for unit in range(size)])
-        z0 = stats.norm.ppf(((drawn < value).sum() + (drawn == value).sum() / 2) / DRAWS)
+        # Differences of equal figures may differ by rounding; they are equal all the same.
+        equal = np.abs(drawn - value) <= 1e-12
+        z0 = stats.norm.ppf(((drawn[~equal] < value).sum() + equal.sum() / 2) / DRAWS)
         deviations = without.mean() - without
         a = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
         z = z0 + stats.norm.ppf([0.025, 0.975])
