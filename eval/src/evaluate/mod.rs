@@ -10,6 +10,7 @@ mod conversations;
 mod events;
 mod precision;
 mod ranked;
+mod remarks;
 mod run;
 mod summary;
 mod texts;
@@ -19,8 +20,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use floodmark_core::detector::Levels;
 use floodmark_tables::DETECTOR;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 
 pub use collect::{Collected, Collector};
 pub use run::{Outcome, Run, Scored, Single, ToolKey};
@@ -75,12 +78,13 @@ impl Args {
     /// When the data cannot be read, which names file and line, the engine fails, or the report cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
         let files = data::files(&self.data)?;
+        let levels = self.levels()?;
         let collected = self.collect(&files)?;
         let document = Document {
             title: "What Floodmark finds".to_owned(),
             command: self.command(),
             facts: self.facts(&collected),
-            sections: self.sections(&collected),
+            sections: self.sections(&collected, &levels),
             data: collected.origins.clone(),
         };
         self.deliver(&document)
@@ -103,27 +107,40 @@ impl Args {
         Ok(collector.finish())
     }
 
-    fn sections(&self, collected: &Collected) -> Vec<Section> {
+    fn sections(&self, collected: &Collected, levels: &Levels) -> Vec<Section> {
         let plan = Plan { draws: self.draws, seed: self.seed };
         let Collected { runs, singles, .. } = collected;
-        let levels = &DETECTOR.levels;
         let mut sections = vec![summary::section(runs)];
         sections.extend(conversations::section(runs));
         sections.extend(texts::section(singles, levels, plan));
         sections.extend(events::section(runs, levels, plan));
         sections.extend(precision::sections(singles, runs, levels, plan));
+        sections.extend(remarks::section(&collected.origins));
         sections
     }
 
     fn engine(&self) -> anyhow::Result<Engine> {
         match &self.config {
-            None => Engine::new(self.engine, &serde_json::Value::Null, &self.wasm),
+            None => Engine::new(self.engine, &Value::Null, &self.wasm),
             Some(path) => {
-                let shown = path.display();
-                let config = fs::read_to_string(path).with_context(|| format!("cannot read the configuration {shown}"))?;
-                Engine::configured(self.engine, &config, &self.wasm).with_context(|| format!("the configuration {shown}"))
+                let config = read(path)?;
+                Engine::configured(self.engine, &config, &self.wasm).with_context(|| format!("the configuration {}", shown(path)))
             }
         }
+    }
+
+    /// The detector's levels, or those that the configuration sets for every request.
+    fn levels(&self) -> anyhow::Result<Levels> {
+        let mut levels = DETECTOR.levels;
+        if let Some(path) = &self.config {
+            let config: Value = serde_json::from_str(&read(path)?).with_context(|| format!("the configuration {}", shown(path)))?;
+            let set = &config["defaults"]["policy"]["detector"];
+            let own = |name: &str, level: f64| set[name].as_f64().unwrap_or(level);
+            levels.event_block = own("event_block", levels.event_block);
+            levels.drift = own("drift", levels.drift);
+            levels.alarm = own("alarm", levels.alarm);
+        }
+        Ok(levels)
     }
 
     fn facts(&self, collected: &Collected) -> Vec<Fact> {
@@ -176,6 +193,10 @@ impl Args {
         }
         command + if self.skip_broken { " --skip-broken" } else { "" }
     }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read the configuration {}", shown(path)))
 }
 
 fn shown(path: &Path) -> String {

@@ -2,8 +2,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::drawing::svg;
-use super::{Block, Cell, Document, Section, Table};
+use super::drawing::{colour, svg};
+use super::{Block, Cell, Document, Plot, Section, Table};
 
 const STYLE: &str = "
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #1b2733; background: #fff }
@@ -13,6 +13,8 @@ figure { margin: 1rem 0 } svg { max-width: 100%; height: auto } figcaption, capt
 .wide { overflow-x: auto; margin: 1rem 0 } table { border-collapse: collapse; font-size: .88rem } caption { padding-bottom: .4rem }
 th, td { padding: .25rem .6rem; text-align: left; border-bottom: 1px solid #e2e8ed; vertical-align: top } th { background: #f2f5f7 }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } td.missed { color: #b00020; font-weight: 600 }
+ul.legend { list-style: none; padding: 0; margin: .2rem 0 0 3rem; font-size: .88rem } ul.legend li { display: inline-block; margin-right: 1.2rem }
+ul.legend span { display: inline-block; width: .9rem; height: .6rem; margin-right: .4rem } ul.legend span.level { height: 0; border-top: 2px dashed #8c8c8c; vertical-align: middle }
 dt { font-weight: 600 } dd { margin: 0 0 .3rem 1rem }
 ";
 
@@ -54,11 +56,25 @@ fn section(section: &Section) -> anyhow::Result<Markup> {
         Ok(match block {
             Block::Text { text } => html! { p { (text) } },
             Block::Table(found) => table(found),
-            Block::Plot(plot) => html! { figure { (PreEscaped(svg(plot)?)) figcaption { (plot.title) } } },
+            Block::Plot(found) => plot(found)?,
         })
     });
     let blocks = blocks.collect::<anyhow::Result<Vec<_>>>()?;
     Ok(html! { section id=(section.id) { h2 { (section.title) } @for block in blocks { (block) } } })
+}
+
+fn plot(plot: &Plot) -> anyhow::Result<Markup> {
+    let drawn = PreEscaped(svg(plot)?);
+    Ok(html! {
+        figure id=(plot.id) {
+            figcaption { (plot.title) }
+            (drawn)
+            ul.legend {
+                @for (at, series) in plot.series.iter().enumerate() { li { span style={ "background: " (colour(at)) } {} (series.name) } }
+                @for level in &plot.levels { li { span.level {} (level.name) " (" (level.at) ")" } }
+            }
+        }
+    })
 }
 
 fn table(table: &Table) -> Markup {
