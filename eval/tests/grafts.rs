@@ -84,7 +84,7 @@ fn verify_recomputes_the_deltas_from_the_receipts() {
     study.write_receipts(&receipts).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_floodmark-eval"));
     command.current_dir(&receipts).args(["verify", "--receipt", "grafts.csv", "--baseline", "native.csv"]);
-    command.arg("--drift").arg(DETECTOR.levels.drift.to_string());
+    command.arg("--drift").arg(study.drift().to_string());
     let deltas = rows(&section, "graft-deltas");
     let mut told_apart = false;
     for (name, row) in [("persistence", &deltas[0]), ("peak", &deltas[2])] {

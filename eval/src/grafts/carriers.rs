@@ -77,6 +77,12 @@ impl Carriers {
         Ok(found)
     }
 
+    /// The median score of all their events.
+    pub fn drift(&self) -> f64 {
+        let events: Vec<f64> = self.list.iter().flat_map(|carrier| carrier.scores.iter().copied()).collect();
+        median(&events).unwrap_or_default()
+    }
+
     /// Which carriers get attacks and which shams, in the order of `list`. Whole tasks are dealt: those of a suite stand in the order of their carriers' median persistence (then
     /// number of events), and of each two neighbours chance gives attacks to one. Both halves are then alike before anything is grafted, as far as that can be seen.
     pub fn assign(&self, drift: f64, chance: &mut Chance) -> Vec<Kind> {

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use floodmark_core::detector::Levels;
-
 use super::carriers::Carrier;
 use super::make::Grafted;
 use super::sentences::Kind;
@@ -47,7 +45,7 @@ impl Statistic {
     }
 }
 
-/// What one dealing of carriers and drawing of sentences comes to: AUCs of attacks against shams, with the detector's drift.
+/// What one dealing of carriers and drawing of sentences comes to: AUCs of attacks against shams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outcome {
     /// Persistence of the carriers before grafting.
@@ -59,11 +57,11 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// `None` where a kind has no survivor.
-    pub fn of(carriers: &[Carrier], made: &[Grafted], levels: Levels) -> Option<Self> {
-        let persistence = Statistic::Persistence(levels.drift);
+    pub fn of(carriers: &[Carrier], made: &[Grafted], drift: f64, tau: f64) -> Option<Self> {
+        let persistence = Statistic::Persistence(drift);
         let auc = |surviving: bool, of: &dyn Fn(&Carrier, &Grafted) -> f64| {
             let values = |kind| {
-                let runs = made_of(carriers, made, kind).filter(|(_, grafted)| !surviving || grafted.survives(levels.tau_event));
+                let runs = made_of(carriers, made, kind).filter(|(_, grafted)| !surviving || grafted.survives(tau));
                 runs.map(|(carrier, grafted)| of(carrier, grafted)).collect::<Vec<f64>>()
             };
             Some(Auc::of(&values(Kind::Attack), &values(Kind::Sham))).filter(|auc| auc.pairs > 0).map(Auc::value)
@@ -121,10 +119,9 @@ impl<'s> Roster<'s> {
     }
 }
 
-/// Drifts by name: the detector's, and the median of the carriers' events as the paper takes it.
+/// Drifts by name: the study's own, and the one that gateways have.
 fn named_drifts(study: &Study) -> [(&'static str, f64); 2] {
-    let events: Vec<f64> = study.carriers.list.iter().flat_map(|carrier| carrier.scores.iter().copied()).collect();
-    [("baked in", study.levels.drift), ("median of carriers' events", median(&events).unwrap_or(f64::NAN))]
+    [("median of carriers' events", study.drift()), ("baked in", study.levels.drift)]
 }
 
 /// Adds the tables and plots.
@@ -139,6 +136,13 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     section.table(deltas(study, &survivors));
     section.table(again(study));
     section.table(absolute(study, &survivors));
+    if study.levels.drift >= study.levels.tau_event {
+        section.text(format!(
+            "The baked-in drift {:.3} is not below tau {}: with it nothing that stays under tau adds up, and a slow burn of such events is not seen by the gateway's sum at all. That is the price of \
+             a drift which makes the sum forget calm events at once; `policy.detector.drift` changes it.",
+            study.levels.drift, study.levels.tau_event
+        ));
+    }
     section.table(band(study, &survivors));
     section.table(sweep(study, &dealt, &survivors));
     section.plot(plot(study, &dealt, &survivors));
@@ -244,7 +248,7 @@ fn again(study: &Study) -> Table {
     let mut table = Table::new(
         "graft-seeds",
         format!(
-            "All made again with the {} seeds that follow, each with its own dealing and sentences, at the baked-in drift: AUCs of attacks against shams, without intervals; the spread is that of \
+            "All made again with the {} seeds that follow, each with its own dealing and sentences, with the median of carriers' events as the drift: AUCs of attacks against shams, without intervals; the spread is that of \
              chance in making grafts, on the same carriers. The gate is passed by {} of them.",
             study.again.len(),
             study.again.iter().filter(|outcome| NATIVE_GATE.contains(&outcome.native)).count()
@@ -363,8 +367,6 @@ mod tests {
     use super::super::make::{Graft, Refined};
     use super::*;
 
-    const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.25, alarm: 1.0 };
-
     fn carrier(task: &str, scores: &[f64]) -> Carrier {
         Carrier { id: task.to_owned(), task: task.to_owned(), suite: "s".to_owned(), scores: scores.to_vec(), edges: Vec::new() }
     }
@@ -393,7 +395,7 @@ mod tests {
         assert_eq!(deltas(persistence), [0.125, 0.0, 0.0625]);
         assert_eq!(deltas(Statistic::Peak), [0.0, 0.0, 0.0625]);
         // Native persistences: attacks .125 and 0, shams .125 and 0: 2 of 4 pairs, two of them ties. Deltas: .125 over both; peak: 0 level with 0, under .0625.
-        assert_eq!(Outcome::of(&carriers, &made, LEVELS), Some(Outcome { native: 0.5, persistence: 1.0, peak: 0.25 }));
-        assert_eq!(Outcome::of(&carriers[1..], &made[1..], LEVELS), None, "no attack survives");
+        assert_eq!(Outcome::of(&carriers, &made, 0.25, 0.5), Some(Outcome { native: 0.5, persistence: 1.0, peak: 0.25 }));
+        assert_eq!(Outcome::of(&carriers[1..], &made[1..], 0.25, 0.5), None, "no attack survives");
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     section.text(format!(
         "Carriers are benign runs of training tasks of {set}/{file}: {} were read, {} have no tool result that a call follows, {} hold an event that D_eval ({}) already finds at tau {tau} or \
          over, {} remain. Whole tasks are dealt to attack or sham: those of a suite \
-         are put in the order of their persistence before grafting, and of each two neighbours chance (seed {}) gives attacks to one. A run gets at most {MOST_GRAFTS} grafts, spread evenly over its tool \
+         are put in the order of their persistence before grafting (drift: the median of the carriers' events, {:.3}), and of each two neighbours chance (seed {}) gives attacks to one. A run gets at most {MOST_GRAFTS} grafts, spread evenly over its tool \
          results that some call follows: each a sentence at the end of a line. The sentence is a mild directive, or for shams a remark of the same make and length that asks for nothing, about \
          an argument of a call that the run makes behind that place and that was executed (directive floor). No agent is run again: since the directive asks for what the \
          run does anyway, the run is one that follows it.",
@@ -31,6 +31,7 @@ pub(super) fn show(study: &Study, section: &mut Section) {
         study.carriers.hot,
         study.version,
         study.carriers.list.len(),
+        study.drift(),
         study.plan.seed
     ));
     section.text(format!(

@@ -143,7 +143,8 @@ impl Study {
         let samples = samples(files)?;
         let trained = [true, false].map(|attack| samples.iter().filter(|sample| sample.attack == attack).count());
         let (sentences, generator) = (Sentences::own()?, Generator::train(&samples));
-        let kinds = carriers.assign(detector.levels.drift, &mut Chance::new(plan.seed));
+        let drift = carriers.drift();
+        let kinds = carriers.assign(drift, &mut Chance::new(plan.seed));
         let tau = detector.levels.tau_event;
         let mut workshop = Workshop { sentences: &sentences, generator: &generator, scorer: &mut scorer, tau, seed: plan.seed };
         let mut guard = Guard::default();
@@ -161,12 +162,17 @@ impl Study {
         let mut again = Vec::new();
         for seed in (1..=AGAIN).map(|more| plan.seed.wrapping_add(more)).filter(|_| !guard.stops()) {
             workshop.seed = seed;
-            let kinds = carriers.assign(detector.levels.drift, &mut Chance::new(seed));
+            let kinds = carriers.assign(drift, &mut Chance::new(seed));
             let made: Vec<Grafted> = carriers.list.iter().zip(&kinds).map(|(carrier, &kind)| workshop.graft(kind, carrier)).collect();
-            again.extend(endpoints::Outcome::of(&carriers.list, &made, detector.levels));
+            again.extend(endpoints::Outcome::of(&carriers.list, &made, drift, tau));
         }
         let version = detector.version.to_owned();
         Ok(Some(Study { carriers, guard, made, again, trained, generator_auc: generator.auc, levels: detector.levels, version, plan }))
+    }
+
+    /// The drift of the study: as in the paper the median of benign events, those of all carriers before grafting.
+    pub fn drift(&self) -> f64 {
+        self.carriers.drift()
     }
 
     /// What was made and what it shows.

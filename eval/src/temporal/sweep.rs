@@ -34,7 +34,7 @@ fn sweep(lens: &Lens<'_>, plan: Plan) -> Table {
     columns.extend(lens.found.list.iter().flat_map(|population| [population.name.clone(), format!("{}, same length", population.name)]));
     let caption = format!(
         "AUC of persistence by drift, {} [95 % interval, BCa from {} samples of tasks]; without an interval, over the pairs of the same length. The last rows are the drift that \
-         is baked in (the .9 quantile of benign events of dev), the median of the population's own benign events, and the event count alone.",
+         is baked in, the median of the population's own benign events, and the event count alone.",
         lens.name, plan.draws
     );
     let mut table =
@@ -91,24 +91,27 @@ fn band(lenses: &[Lens<'_>]) -> Table {
     let mut table = Table::new(
         "productive-band",
         "The productive band: share of events with a score from the drift to under tau, which add up and never count alone (95 % interval by Wilson at the effective number of \
-         independent events, Kish over tasks). Attack events are those that hold the injection.",
-        &["detector", "data", "attack events in the band", "attack events at tau or over", "benign runs' events in the band"],
+         independent events, Kish over tasks), for the drift that is baked in and for the median of the data's benign events. Attack events are those that hold the injection. A drift that is \
+         not below tau leaves no band.",
+        &["detector", "data", "drift", "attack events in the band", "attack events at tau or over", "benign runs' events in the band"],
     );
     for lens in lenses {
-        let (drift, tau) = (lens.detector.levels.drift, lens.detector.levels.tau_event);
+        let (baked, tau) = (lens.detector.levels.drift, lens.detector.levels.tau_event);
         for population in &lens.found.list {
-            let mut shares = [Share::default(), Share::default(), Share::default()];
-            for view in &population.groups[0] {
-                for score in view.attacks() {
-                    shares[0].count(&view.run.task, in_band(score, drift, tau));
-                    shares[1].count(&view.run.task, score >= tau);
+            for drift in [baked, median(&population.benign_scores()).unwrap_or(baked)] {
+                let mut shares = [Share::default(), Share::default(), Share::default()];
+                for view in &population.groups[0] {
+                    for score in view.attacks() {
+                        shares[0].count(&view.run.task, in_band(score, drift, tau));
+                        shares[1].count(&view.run.task, score >= tau);
+                    }
                 }
+                for view in &population.groups[1] {
+                    view.scores.iter().for_each(|&score| shares[2].count(&view.run.task, in_band(score, drift, tau)));
+                }
+                let [band, over, benign] = shares.each_ref().map(Cell::from);
+                table.row([lens.name.into(), population.name.as_str().into(), Cell::number(drift, 3), band, over, benign]);
             }
-            for view in &population.groups[1] {
-                view.scores.iter().for_each(|&score| shares[2].count(&view.run.task, in_band(score, drift, tau)));
-            }
-            let [band, over, benign] = shares.each_ref().map(Cell::from);
-            table.row([lens.name.into(), population.name.as_str().into(), band, over, benign]);
         }
     }
     table
