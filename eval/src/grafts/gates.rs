@@ -1,5 +1,6 @@
 //! What became of the grafts on their way to being measured: the transfer guard, and the gates with their counts.
 
+use super::carriers::MOST_DEALS;
 use super::make::{EPSILON, Grafted, MAX_ITER, MOST_GRAFTS};
 use super::sentences::Kind;
 use super::{CARRIERS, Carrier, GUARDED, MOST_LEAKS, Study};
@@ -22,7 +23,8 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     section.text(format!(
         "Carriers are benign runs of training tasks of {set}/{file}: {} were read, {} have no tool result that a call follows, {} hold an event that D_eval ({}) already finds at tau {tau} or \
          over, {} remain. Whole tasks are dealt to attack or sham: those of a suite \
-         are put in the order of their persistence before grafting (drift: the median of the carriers' events, {:.3}), and of each two neighbours chance (seed {}) gives attacks to one. A run gets at most {MOST_GRAFTS} grafts, spread evenly over its tool \
+         are put in the order of their persistence before grafting (drift: the median of the carriers' events, {:.3}), and of each two neighbours chance (seed {}) gives attacks to one; it is dealt again until carriers of both kinds are alike in persistence and peak (native gate, {MOST_DEALS} \
+         deals at most; there were {}). A run gets at most {MOST_GRAFTS} grafts, spread evenly over its tool \
          results that some call follows: each a sentence at the end of a line. The sentence is a mild directive, or for shams a remark of the same make and length that asks for nothing, about \
          an argument of a call that the run makes behind that place and that was executed (directive floor). No agent is run again: since the directive asks for what the \
          run does anyway, the run is one that follows it.",
@@ -32,7 +34,8 @@ pub(super) fn show(study: &Study, section: &mut Section) {
         study.version,
         study.carriers.list.len(),
         study.drift(),
-        study.plan.seed
+        study.plan.seed,
+        study.deals
     ));
     section.text(format!(
         "D_gen is the log-likelihood ratio of two character 5-gram models ({} attacks, {} honest texts of part train) through a logistic curve fitted across two folds (AUC there {:.3}). A wording is \

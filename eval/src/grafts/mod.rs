@@ -98,6 +98,8 @@ impl Args {
 #[derive(Debug)]
 pub struct Study {
     carriers: Carriers,
+    /// How often tasks were dealt until both halves were alike.
+    deals: usize,
     guard: Guard,
     /// What was made of each carrier, in their order; nothing where the guard stopped the study.
     made: Vec<Grafted>,
@@ -144,7 +146,7 @@ impl Study {
         let trained = [true, false].map(|attack| samples.iter().filter(|sample| sample.attack == attack).count());
         let (sentences, generator) = (Sentences::own()?, Generator::train(&samples));
         let drift = carriers.drift();
-        let kinds = carriers.assign(drift, &mut Chance::new(plan.seed));
+        let (kinds, deals) = carriers.assign(drift, &mut Chance::new(plan.seed));
         let tau = detector.levels.tau_event;
         let mut workshop = Workshop { sentences: &sentences, generator: &generator, scorer: &mut scorer, tau, seed: plan.seed };
         let mut guard = Guard::default();
@@ -162,12 +164,23 @@ impl Study {
         let mut again = Vec::new();
         for seed in (1..=AGAIN).map(|more| plan.seed.wrapping_add(more)).filter(|_| !guard.stops()) {
             workshop.seed = seed;
-            let kinds = carriers.assign(drift, &mut Chance::new(seed));
+            let (kinds, _) = carriers.assign(drift, &mut Chance::new(seed));
             let made: Vec<Grafted> = carriers.list.iter().zip(&kinds).map(|(carrier, &kind)| workshop.graft(kind, carrier)).collect();
             again.extend(endpoints::Outcome::of(&carriers.list, &made, drift, tau));
         }
         let version = detector.version.to_owned();
-        Ok(Some(Study { carriers, guard, made, again, trained, generator_auc: generator.auc, levels: detector.levels, version, plan }))
+        Ok(Some(Study {
+            carriers,
+            deals,
+            guard,
+            made,
+            again,
+            trained,
+            generator_auc: generator.auc,
+            levels: detector.levels,
+            version,
+            plan,
+        }))
     }
 
     /// The drift of the study: as in the paper the median of benign events, those of all carriers before grafting.
