@@ -11,6 +11,7 @@
 //! Everything is judged by the same function as in a gateway.
 
 pub mod calibrate;
+pub mod cli;
 pub mod data;
 pub mod detector;
 pub mod engine;
