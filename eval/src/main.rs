@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use floodmark_eval::{detector, patterns, receipts, train, verify};
+use floodmark_eval::{assemble, detector, patterns, receipts, train, verify};
 
 /// Measures Floodmark on data sets.
 #[derive(Parser)]
@@ -15,6 +15,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Assemble(assemble::Args),
     Detector(detector::Args),
     Patterns(Box<patterns::Args>),
     Receipts(receipts::Args),
@@ -24,6 +25,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Assemble(args) => args.run(),
         Command::Detector(args) => args.run(),
         Command::Patterns(args) => args.run(),
         Command::Receipts(args) => args.run(),
