@@ -12,8 +12,6 @@ use crate::data::Split;
 use crate::events::Channel;
 use crate::stats::Chance;
 
-/// Parts that a text is cut into at most.
-const MAX_PARTS: usize = 4;
 /// Turns of a sparse conversation: one in three or four is injected.
 const SPARSE_TURNS: [usize; 2] = [3, 4];
 
@@ -101,7 +99,7 @@ fn leading(pool: &Pool, seed: u64, kind: Kind, like: Kind, rank: usize) -> Optio
     let fits = |text: &Text| match like {
         // With three turns at least two of them need a text.
         Kind::Persistent | Kind::Escalating => pool.blocks[text.block].texts.len() >= MIN_TURNS - 1,
-        Kind::Split => cut(&text.text, 2).is_some(),
+        Kind::Split => text.most_parts > 1,
         _ => true,
     };
     let mut leaders: Vec<usize> = pool.attacks.iter().enumerate().filter(|(_, text)| fits(text)).map(|(at, _)| at).collect();
@@ -130,9 +128,8 @@ fn plan(pool: &Pool, kind: Kind, leading: usize, chance: &mut Chance) -> Plan {
             (turns / 2..turns).collect()
         }
         Kind::Split => {
-            let most = (turns - 1).min(MAX_PARTS);
+            let most = (turns - 1).min(text.most_parts);
             let parts = 2 + chance.below(most - 1);
-            let parts = (2..=parts).rev().find(|&parts| cut(&text.text, parts).is_some()).unwrap_or(2);
             let from = chance.below(turns - parts + 1);
             (from..from + parts).collect()
         }
@@ -151,7 +148,8 @@ fn plan(pool: &Pool, kind: Kind, leading: usize, chance: &mut Chance) -> Plan {
 
 /// What the user says in turns without an attack: turns of one benign conversation as they follow each other, or, every other time, benign single texts.
 fn fillers(pool: &Pool, turns: usize, taken: &BTreeSet<usize>, chance: &mut Chance) -> Vec<String> {
-    let texts: Vec<usize> = (0..pool.benign.len()).filter(|at| pool.benign[*at].channel == Channel::User && !taken.contains(at)).collect();
+    let free = pool.benign.iter().enumerate().filter(|(at, text)| text.single && text.channel == Channel::User && !taken.contains(at));
+    let texts: Vec<usize> = free.map(|(at, _)| at).collect();
     let chats: Vec<&Vec<String>> = pool.chats.iter().filter(|chat| chat.len() >= turns).collect();
     let from_chat = texts.len() < turns || (!chats.is_empty() && chance.below(2) == 0);
     if from_chat && !chats.is_empty() {

@@ -7,10 +7,12 @@ use std::path::Path;
 use anyhow::bail;
 
 use super::cut::cut;
-use crate::data::{self, Label, Record, Split};
+use crate::data::{self, Label, Record, Split, unit};
 use crate::events::{self, Channel, of_record};
 use crate::stats::Chance;
 
+/// Parts that a text is cut into at most.
+const MAX_PARTS: usize = 4;
 /// Left out: its attack texts are whole documents with mostly harmless questions in the wrong place ("What is the capital of Brazil?"), which a reader of texts
 /// should not find, so they would measure the carriers.
 const LEFT_OUT: [&str; 1] = ["bipia"];
@@ -31,6 +33,19 @@ pub struct Text {
     pub unit: String,
     /// Number of its joint unit among [`Pool::blocks`], of attack texts.
     pub block: usize,
+    /// It is a record of its own, not a turn of a conversation.
+    pub single: bool,
+    /// Most parts that it can be cut into, with all smaller numbers; 1 of a text that cannot be cut.
+    pub most_parts: usize,
+    doublings: u32,
+}
+
+impl Text {
+    fn new(text: String, channel: Channel, source: String, unit: String, single: bool) -> Self {
+        let doublings = doublings(&text);
+        let most_parts = (2..=MAX_PARTS).take_while(|&parts| cut(&text, parts).is_some()).last().unwrap_or(1);
+        Text { text, channel, source, unit, block: 0, single, most_parts, doublings }
+    }
 }
 
 /// Attack texts that conversations with several of them take theirs from: a unit, or units of one source that hold few texts each, put together.
@@ -47,7 +62,7 @@ pub struct Block {
 pub struct Pool {
     pub attacks: Vec<Text>,
     pub blocks: Vec<Block>,
-    /// By length, short ones first.
+    /// Single texts and turns of the conversations, each once; by length, short ones first.
     pub benign: Vec<Text>,
     /// User turns of each benign conversation.
     pub chats: Vec<Vec<String>>,
@@ -57,7 +72,8 @@ impl fmt::Display for Pool {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units: BTreeSet<&str> = self.attacks.iter().map(|text| text.unit.as_str()).collect();
         let Pool { attacks, blocks, benign, chats } = self;
-        let (attacks, blocks, benign, chats, units) = (attacks.len(), blocks.len(), benign.len(), chats.len(), units.len());
+        let benign = benign.iter().filter(|text| text.single).count();
+        let (attacks, blocks, chats, units) = (attacks.len(), blocks.len(), chats.len(), units.len());
         write!(to, "{attacks} attack texts in {units} units ({blocks} joint ones), {benign} benign texts and {chats} benign conversations")
     }
 }
@@ -110,7 +126,7 @@ impl Pool {
                         }
                         let source = format!("{}/{}", event.set, event.source);
                         let unit = format!("{}/{}", event.set, event.unit);
-                        let text = Text { text: event.text, channel: event.channel, source, unit, block: 0 };
+                        let text = Text::new(event.text, event.channel, source, unit, true);
                         match event.label {
                             events::Label::Attack => attacks.offer(text),
                             events::Label::Benign => {
@@ -121,19 +137,30 @@ impl Pool {
                         }
                     }
                 } else if let Some(turns) = user_turns(record) {
-                    chats.offer(turns);
+                    let unit = format!("{}/{}", file.set, unit(&file.set, record));
+                    chats.offer((format!("{}/{}", file.set, record.source), unit, turns));
                 }
                 Ok(())
             })?;
         }
-        let (mut benign, chats) = (benign.kept, chats.kept);
+        let mut benign = benign.kept;
+        let mut talked = Vec::new();
+        for (source, unit, turns) in chats.kept {
+            for turn in &turns {
+                if seen.insert(key(turn)) {
+                    benign.push(Text::new(turn.clone(), Channel::User, source.clone(), unit.clone(), false));
+                }
+                honest.insert(key(turn));
+            }
+            talked.push(turns);
+        }
         let attacks: Vec<Text> = attacks.kept.into_iter().filter(|text| !honest.contains(&key(&text.text))).collect();
         let (shown, name) = (folder.display(), split.name());
         let wanted = "records with `text` and `channel`";
         if attacks.is_empty() {
             bail!("{shown} holds no attack texts of {name} to assemble conversations from: {wanted} and the label `attack` (docs/data-format.md)");
         }
-        if benign.iter().all(|text| text.channel != Channel::User) && chats.is_empty() {
+        if benign.iter().all(|text| text.channel != Channel::User) && talked.is_empty() {
             let chats = format!("conversations of {MIN_TURNS} user turns and more");
             bail!("{shown} holds no benign user texts of {name} to assemble conversations from: {wanted} `user`, or {chats}, with the label `benign` (docs/data-format.md)");
         }
@@ -145,7 +172,7 @@ impl Pool {
             }
         }
         benign.sort_by_cached_key(|text| (text.text.len(), key(&text.text)));
-        let mut pool = Pool { attacks, blocks: Vec::new(), benign, chats };
+        let mut pool = Pool { attacks, blocks: Vec::new(), benign, chats: talked };
         pool.join_units(seed);
         Ok(pool)
     }
@@ -189,28 +216,33 @@ impl Pool {
         }
     }
 
-    /// A benign text to stand in the place of `attack`: of the same channel, between half and double as long, or of the few that are nearest to that; and that can be cut into
-    /// `parts` where that is more than one.
+    /// A benign text to stand in the place of `attack`: of the same channel, between half and double as long, or one of the few that are nearest to that; and
+    /// that can be cut into `parts` where that is more than one. User turns of conversations may stand there too: the more texts, the less the control hangs on a few.
     pub fn like(&self, attack: &Text, parts: usize, chance: &mut Chance, taken: &mut BTreeSet<usize>) -> Option<usize> {
         /// Texts that there is a choice of at least.
-        const CHOICE: usize = 16;
-        let length = attack.text.len();
-        let fits = |text: &Text| text.channel == attack.channel && (parts < 2 || cut(&text.text, parts).is_some());
-        let free = self.benign.iter().enumerate().filter(|(at, text)| !taken.contains(at) && fits(text));
-        let mut near: Vec<(usize, usize)> = free.map(|(at, text)| (apart(text.text.len(), length), at)).collect();
-        near.sort_unstable();
-        let like = near.partition_point(|(apart, _)| *apart <= 1000);
-        near.truncate(like.max(CHOICE));
-        let (_, at) = *near.get(chance.below(near.len().max(1)))?;
+        const CHOICE: usize = 64;
+        /// A doubling.
+        const NEAR: u32 = 1000;
+        let length = doublings(&attack.text);
+        let fits = |text: &Text| text.channel == attack.channel && text.most_parts >= parts;
+        let free = self.benign.iter().enumerate().filter(|(at, text)| fits(text) && !taken.contains(at));
+        let mut near: Vec<(u32, usize)> = free.map(|(at, text)| (text.doublings.abs_diff(length), at)).collect();
+        let like = near.iter().filter(|(apart, _)| *apart <= NEAR).count();
+        if like >= CHOICE {
+            near.retain(|(apart, _)| *apart <= NEAR);
+        } else {
+            near.sort_unstable();
+            near.truncate(CHOICE);
+        }
+        let &(_, at) = near.get(chance.below(near.len()))?;
         taken.insert(at);
         Some(at)
     }
 }
 
-/// How far apart two lengths are as a ratio, in thousandths of a doubling.
-fn apart(one: usize, other: usize) -> usize {
-    let doublings = libm::log2(one.max(1) as f64 / other.max(1) as f64);
-    (libm::fabs(doublings) * 1000.0) as usize
+/// The length of a text in thousandths of doublings of a byte.
+fn doublings(text: &str) -> u32 {
+    (libm::log2(text.len().max(1) as f64) * 1000.0) as u32
 }
 
 /// The user turns of a benign conversation between people or with an assistant, if there are enough; `None` of agent runs.
