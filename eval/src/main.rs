@@ -3,14 +3,16 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use floodmark_eval::{assemble, detector, patterns, receipts, train, verify};
+use floodmark_eval::{assemble, detector, evaluate, patterns, receipts, train, verify};
 
-/// Measures Floodmark on data sets.
+/// Measures Floodmark on data sets. Without a subcommand: the whole report.
 #[derive(Parser)]
-#[command(version, propagate_version = true)]
+#[command(version, propagate_version = true, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Cli {
+    #[command(flatten)]
+    report: Option<evaluate::Args>,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -24,13 +26,16 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
-        Command::Assemble(args) => args.run(),
-        Command::Detector(args) => args.run(),
-        Command::Patterns(args) => args.run(),
-        Command::Receipts(args) => args.run(),
-        Command::Train(args) => args.run(),
-        Command::Verify(args) => args.run(),
+    let Cli { report, command } = Cli::parse();
+    let outcome = match (command, report) {
+        (Some(Command::Assemble(args)), _) => args.run(),
+        (Some(Command::Detector(args)), _) => args.run(),
+        (Some(Command::Patterns(args)), _) => args.run(),
+        (Some(Command::Receipts(args)), _) => args.run(),
+        (Some(Command::Train(args)), _) => args.run(),
+        (Some(Command::Verify(args)), _) => args.run(),
+        (None, Some(args)) => args.run(),
+        (None, None) => Err(anyhow::anyhow!("nothing to measure; give data with --data, or see --help for what else there is")),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -62,6 +62,11 @@ impl Chat {
         chat
     }
 
+    /// Number of messages in it, and of those that the longest request holds: what the model is not asked after is in none.
+    pub fn messages(&self) -> [usize; 2] {
+        [self.messages.len(), self.ends.last().copied().unwrap_or_default()]
+    }
+
     /// The bodies of the requests, the longest first.
     pub fn bodies(&self) -> impl Iterator<Item = Vec<u8>> {
         self.ends.iter().rev().map(|&end| body(&self.messages[..end]))

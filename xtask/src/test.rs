@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
-use crate::setup::{chromium, clients, envoy};
+use crate::setup::{chromium, clients, envoy, venv};
 use crate::sh::{self, Sh};
 use crate::{fuzz, r#gen, host, paths, toolchain, wasm, web};
 
@@ -26,6 +26,8 @@ pub enum Step {
     NoStd,
     /// All Rust tests, with the plugin and with real Envoy
     Tests,
+    /// What the tests hold our statistics against is what scipy and statsmodels say
+    Statistics,
     /// The providers' official Python clients, through real Envoy
     Clients,
     /// Every fuzz target for some seconds
@@ -39,6 +41,9 @@ pub enum Step {
     /// The demonstration that README shows (part of `ci` only)
     Demo,
 }
+
+/// What computes the references of the statistics.
+const STATISTICS: &str = "eval/tests/statistics/requirements.txt";
 
 /// How the note of a step that ran tests ends.
 const ALL_PASSED: &str = " passed, 0 failed";
@@ -67,7 +72,7 @@ fn run(steps: &[Step]) -> Result<()> {
         let name = name(*step);
         // On a terminal the name is there while the step runs.
         if std::io::stdout().is_terminal() {
-            print!("{name:<8} ...");
+            print!("{name:<10} ...");
             std::io::stdout().flush()?;
         }
         let begun = Instant::now();
@@ -76,17 +81,17 @@ fn run(steps: &[Step]) -> Result<()> {
         let clear = if std::io::stdout().is_terminal() { "\r" } else { "" };
         match result {
             Ok(note) => {
-                println!("{clear}{name:<8} ok     {seconds:>7.1} s  {note}");
+                println!("{clear}{name:<10} ok     {seconds:>7.1} s  {note}");
                 passed += note.strip_suffix(ALL_PASSED).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
             }
             Err(error) => {
-                println!("{clear}{name:<8} FAILED {seconds:>7.1} s");
+                println!("{clear}{name:<10} FAILED {seconds:>7.1} s");
                 bail!("{error:#}\n\nrun this step again: cargo xtask test --only {name}");
             }
         }
     }
     if steps.len() > 1 {
-        println!("{:<8} ok     {:>7.1} s  {} steps", "all", start.elapsed().as_secs_f64(), steps.len());
+        println!("{:<10} ok     {:>7.1} s  {} steps", "all", start.elapsed().as_secs_f64(), steps.len());
     }
     if passed > 0 {
         // For whoever reads only the end: the one form that every reader of test runners knows.
@@ -119,6 +124,7 @@ impl Step {
             Self::Wasm => wasm::build(sh),
             Self::NoStd => toolchain::find(sh)?.prove_no_std(sh),
             Self::Tests => rust_tests(sh),
+            Self::Statistics => statistics(sh),
             Self::Clients => python_clients(sh),
             Self::Fuzz => fuzz::check(sh),
             Self::Doc => {
@@ -140,6 +146,7 @@ fn set_up(sh: &Sh) -> Result<String> {
     let browser = chromium::find(sh)?.summary;
     fuzz::set_up(sh)?;
     let clients = clients::find(sh)?.summary;
+    venv::ensure_listed(sh, STATISTICS)?;
     Ok(format!("{compiler}; {envoy}; {browser}; {clients}"))
 }
 
@@ -168,6 +175,14 @@ fn count(log: &str) -> (usize, usize) {
     log.lines()
         .filter(|line| line.starts_with("test result:"))
         .fold((0, 0), |(passed, ignored), line| (passed + number(line, "passed"), ignored + number(line, "ignored")))
+}
+
+fn statistics(sh: &Sh) -> Result<String> {
+    let (python, pins) = venv::ensure_listed(sh, STATISTICS)?;
+    let mut check = sh::cmd(python);
+    check.args(["eval/tests/statistics/reference.py", "--check"]).env("PYTHONDONTWRITEBYTECODE", "1");
+    sh.run(&mut check)?;
+    Ok(pins.join(", "))
 }
 
 fn python_clients(sh: &Sh) -> Result<String> {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::threshold::Threshold;
 use crate::data::Split;
 use crate::events::{Channel, Event, Label};
-use crate::stats::Share;
+use crate::stats::{Share, Threshold};
 
 /// Where single-text attacks are counted apart: its injections are mostly harmless sentences in the wrong place.
 pub(super) const APART: &str = "bipia";
@@ -38,7 +37,7 @@ pub(super) enum Pool {
 
 /// Sets whose agents work in the same suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Benchmark {
+pub(crate) enum Benchmark {
     AgentDyn,
     AgentDojo,
 }
@@ -51,6 +50,12 @@ impl Benchmark {
             Benchmark::AgentDyn => "AgentDyn",
             Benchmark::AgentDojo => "AgentDojo",
         }
+    }
+
+    /// A unit's or task's name among all sets: sets of one benchmark name theirs alike.
+    pub fn named(set: &str, name: &str) -> String {
+        let of = Benchmark::of(set).map_or(set, |benchmark| benchmark.name());
+        format!("{of}: {name}")
     }
 
     /// The benchmark of a set.
@@ -116,10 +121,8 @@ pub(super) fn mean<'s>(shares: impl IntoIterator<Item = &'s Share>) -> Option<f6
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The unit's name among all sets: sets of one benchmark name theirs alike.
 fn unit(event: &Event) -> String {
-    let of = Benchmark::of(&event.set).map_or(event.set.as_str(), |benchmark| benchmark.name());
-    format!("{of}: {}", event.unit)
+    Benchmark::named(&event.set, &event.unit)
 }
 
 /// The band of a text's length.

@@ -5,7 +5,6 @@ mod measure;
 mod report;
 mod sections;
 mod targets;
-mod threshold;
 
 use std::path::PathBuf;
 
@@ -16,9 +15,9 @@ use crate::events::{Corpus, Scorer, of_record};
 use crate::markdown::{Origin, deliver};
 use crate::stored;
 use conversations::Conversations;
+pub(crate) use measure::Benchmark;
 use measure::Scored;
 use report::{Measured, Outputs, Report};
-pub(crate) use threshold::Threshold;
 
 /// Scores every event of a data folder with the detector of record: recall and false positives at thresholds fixed on dev, and whole conversations at its own levels.
 ///

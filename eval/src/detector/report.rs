@@ -10,12 +10,12 @@ use super::conversations::Conversations;
 use super::measure::{APART, Benchmark, Pool, Scored, is_single_attack, mean, share, shares};
 use super::sections;
 use super::targets::{self, emphasised};
-use super::threshold::Threshold;
+
 use crate::data::Split;
 use crate::events::{Channel, Event, Label};
 use crate::markdown::{self, Origin, cell, percent, row, table};
 use crate::report::Goal;
-use crate::stats::Share;
+use crate::stats::{Share, Threshold};
 
 /// The nominal shares.
 const PERCENT: f64 = 0.01;

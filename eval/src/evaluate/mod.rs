@@ -1,5 +1,216 @@
-//! `cargo xtask eval --data DIR`: the plugin over a folder of data, and everything that can be said of it.
+//! `cargo xtask eval --data DATA`: the plugin over a folder or file of data, and everything that can be said of it.
+//!
+//! ```text
+//! data -> Collector (every record through the engine; scores and outcomes are kept, texts are not) -> Collected
+//!      -> sections: summary, texts, events, conversations, trajectories -> report::Document -> terminal, report.{json,html,md}
+//! ```
 
+mod collect;
+mod conversations;
+mod events;
+mod precision;
+mod ranked;
+mod remarks;
 mod run;
+mod summary;
+mod texts;
 
-pub use run::{Outcome, Run, Scored};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use floodmark_core::detector::Levels;
+use floodmark_tables::DETECTOR;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+
+pub use collect::{Collected, Collector};
+pub use run::{Outcome, Run, Scored, Single};
+
+use crate::data::{self, DataFile};
+use crate::engine::{Engine, Kind, built_wasm};
+use crate::events::Scorer;
+use crate::patterns::Part;
+use crate::report::{Document, Fact, Section};
+use crate::stats::Plan;
+use crate::stored;
+
+/// Measures the plugin on data: what it finds, what it blocks wrongly, and what the papers' analyses say of it.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The data: a folder with a folder of *.jsonl or *.jsonl.gz for each set, or one such file; docs/data-format.md says what stands in them.
+    #[arg(long, value_name = "PATH")]
+    data: PathBuf,
+    /// The part of the data to measure on.
+    #[arg(long, value_enum, default_value_t = Part::Test)]
+    split: Part,
+    /// What judges: the plugin as native code, or the built wasm.
+    #[arg(long, value_enum, default_value_t = Kind::Native)]
+    engine: Kind,
+    /// The plugin for `--engine wasm`.
+    #[arg(long, value_name = "FILE", default_value_os_t = built_wasm())]
+    wasm: PathBuf,
+    /// A configuration of the plugin, as the gateway gets it; enforce mode and all defaults when left out.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A second detector, trained without `important_instructions` and its kin: shows how agent runs are told apart when the wrapper is new.
+    #[arg(long, value_name = "FILE")]
+    unseen_model: Option<PathBuf>,
+    /// Pass over broken lines, and list them; without it the first one ends the command.
+    #[arg(long)]
+    skip_broken: bool,
+    /// Samples to draw for bootstrap intervals.
+    #[arg(long, default_value_t = 2000)]
+    draws: usize,
+    /// Seed of everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write report.json, report.html and report.md into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+impl Args {
+    /// Measures, prints and writes.
+    ///
+    /// # Errors
+    /// When the data cannot be read, which names file and line, the engine fails, or the report cannot be written.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let files = data::files(&self.data)?;
+        let levels = self.levels()?;
+        let collected = self.collect(&files)?;
+        let document = Document {
+            title: "What Floodmark finds".to_owned(),
+            command: self.command(),
+            facts: self.facts(&collected),
+            sections: self.sections(&collected, &levels),
+            data: collected.origins.clone(),
+        };
+        self.deliver(&document)
+    }
+
+    /// Judges everything.
+    fn collect(&self, files: &[DataFile]) -> anyhow::Result<Collected> {
+        let mut engine = self.engine()?;
+        let unseen = self.unseen_model.as_deref().map(stored::read).transpose()?.map(Scorer::new);
+        let size = |file: &DataFile| fs::metadata(&file.path).map_or(0, |data| data.len());
+        let bar = ProgressBar::new(files.iter().map(size).sum());
+        bar.set_style(ProgressStyle::with_template("{bar:30} {percent:>3} %  {elapsed}  {msg}")?);
+        let wanted = |split| self.split.holds(split);
+        let mut collector = Collector::new(&mut engine, unseen, &wanted);
+        for file in files {
+            collector.file(file, &bar)?;
+            bar.inc(size(file));
+        }
+        bar.finish_and_clear();
+        Ok(collector.finish())
+    }
+
+    fn sections(&self, collected: &Collected, levels: &Levels) -> Vec<Section> {
+        let plan = Plan { draws: self.draws, seed: self.seed };
+        let Collected { runs, singles, .. } = collected;
+        let mut sections = vec![summary::section(runs)];
+        sections.extend(conversations::section(runs));
+        sections.extend(texts::section(singles, levels, plan));
+        sections.extend(events::section(runs, levels, plan));
+        sections.extend(precision::sections(singles, runs, levels, plan));
+        sections.extend(remarks::section(&collected.origins));
+        sections
+    }
+
+    fn engine(&self) -> anyhow::Result<Engine> {
+        match &self.config {
+            None => Engine::new(self.engine, &Value::Null, &self.wasm),
+            Some(path) => {
+                let config = read(path)?;
+                Engine::configured(self.engine, &config, &self.wasm).with_context(|| format!("the configuration {}", shown(path)))
+            }
+        }
+    }
+
+    /// The detector's levels, or those that the configuration sets for every request.
+    fn levels(&self) -> anyhow::Result<Levels> {
+        let mut levels = DETECTOR.levels;
+        if let Some(path) = &self.config {
+            let config: Value = serde_json::from_str(&read(path)?).with_context(|| format!("the configuration {}", shown(path)))?;
+            let set = &config["defaults"]["policy"]["detector"];
+            let own = |name: &str, level: f64| set[name].as_f64().unwrap_or(level);
+            levels.event_block = own("event_block", levels.event_block);
+            levels.drift = own("drift", levels.drift);
+            levels.alarm = own("alarm", levels.alarm);
+        }
+        Ok(levels)
+    }
+
+    fn facts(&self, collected: &Collected) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        let mut fact = |name, value: String| facts.push(Fact { name, value });
+        fact("engine", self.engine.name().to_owned());
+        fact("configuration", self.config.as_ref().map_or_else(|| "defaults, mode enforce".to_owned(), |path| path.display().to_string()));
+        fact("detector", DETECTOR.version.to_owned());
+        fact("part of the data", self.split.name());
+        fact("judged", format!("{} conversations and agent runs, {} single texts", collected.runs.len(), collected.singles.len()));
+        if collected.repeated > 0 {
+            fact("left out", format!("{} single texts that stand again in the same unit", collected.repeated));
+        }
+        if collected.unread > 0 {
+            fact("not scored", format!("{} chats or texts that the gateway would not read", collected.unread));
+        }
+        fact("intervals", format!("95 %; bootstraps of {} samples, seed {}", self.draws, self.seed));
+        facts
+    }
+
+    /// Prints the report, or its summary where the whole is written to a folder.
+    fn deliver(&self, document: &Document) -> anyhow::Result<()> {
+        let Some(folder) = &self.out else {
+            return print(document.sections.iter().map(Section::terminal));
+        };
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        };
+        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        write("report.json", &format!("{}\n", serde_json::to_string_pretty(document)?))?;
+        write("report.html", &document.page()?)?;
+        write("report.md", &document.markdown())?;
+        let brief = document.sections.iter().take(1).map(Section::terminal);
+        print(brief.chain([format!("The whole report: {}\n", shown(&folder.join("report.html")))]))
+    }
+
+    /// The command that makes this report again.
+    fn command(&self) -> String {
+        let mut command = format!("cargo xtask eval --data {} --split {}", shown(&self.data), self.split.name());
+        if self.engine != Kind::default() {
+            command += &format!(" --engine {}", self.engine.name());
+        }
+        for (option, path) in [("config", &self.config), ("unseen-model", &self.unseen_model), ("out", &self.out)] {
+            command += &path.as_ref().map_or_else(String::new, |path| format!(" --{option} {}", shown(path)));
+        }
+        for (option, given) in [("draws", self.draws as u64 != 2000), ("seed", self.seed != 1)] {
+            let value = if option == "draws" { self.draws as u64 } else { self.seed };
+            command += &if given { format!(" --{option} {value}") } else { String::new() };
+        }
+        command + if self.skip_broken { " --skip-broken" } else { "" }
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read the configuration {}", shown(path)))
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// A reader that went away (`| head`) is no error.
+fn print(texts: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    for text in texts {
+        match writeln!(out, "{text}") {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            outcome => outcome?,
+        }
+    }
+    Ok(())
+}

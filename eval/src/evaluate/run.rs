@@ -1,6 +1,7 @@
 //! What is kept of a conversation or agent run: scores, labels and what became of its requests, never its text.
 
 use crate::data::{Label, Split};
+use crate::engine::Judged;
 use crate::events::{self, Channel};
 
 /// A conversation or agent run that was judged.
@@ -52,14 +53,47 @@ pub struct Scored {
 }
 
 /// What became of the requests of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Some request had a verdict above `allow`.
     pub flagged: bool,
     /// Some request was blocked.
     pub blocked: bool,
+    /// The highest score of the conversation in any request.
+    pub score: f64,
     /// The rule that decided of the first request that was blocked.
     pub rule: Option<String>,
+}
+
+/// A single text that was judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Single {
+    /// The set's folder.
+    pub set: String,
+    /// Where it comes from, finer than its set.
+    pub source: String,
+    /// Kind of attack or of text.
+    pub kind: String,
+    /// Its independence unit.
+    pub unit: String,
+    /// Its event.
+    pub event: Scored,
+    /// The score of its patterns: the sum of the weights of its categories.
+    pub pattern: f64,
+    /// What became of it alone and behind a user's question.
+    pub outcome: Outcome,
+}
+
+impl Outcome {
+    /// Takes one more request. Requests come from the last to the first.
+    pub fn take(&mut self, judged: &Judged) {
+        self.flagged |= judged.verdict != "allow";
+        self.score = self.score.max(judged.score);
+        if judged.blocks() {
+            self.blocked = true;
+            self.rule.clone_from(&judged.rule);
+        }
+    }
 }
 
 impl Run {

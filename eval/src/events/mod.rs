@@ -7,7 +7,6 @@ mod corpus;
 mod injected;
 mod score;
 
-use anyhow::Context as _;
 use floodmark_core::wire::{self, RECORD_BORDER};
 
 pub use corpus::{Corpus, Left};
@@ -42,6 +41,8 @@ pub struct Event {
     pub record: String,
     /// Number of the event in its record, from 0.
     pub position: u32,
+    /// Number of its message in its record, from 0.
+    pub message: usize,
     /// It is all there is of its record.
     pub single: bool,
     /// Number of the chat, in runs that went over several.
@@ -95,13 +96,13 @@ pub fn of_record(set: &str, record: &Record) -> anyhow::Result<Vec<Event>> {
             return Ok(Vec::new());
         }
         let label = if record.label == data::Label::Benign { Label::Benign } else { Label::Attack };
-        return Ok(vec![Maker { set, record }.event(0, None, channel, text.clone(), label)]);
+        return Ok(vec![Maker { set, record }.event([0, 0], None, channel, text.clone(), label)]);
     }
     let messages = record.messages.as_deref().unwrap_or_default();
     let mut finder = Finder::new(set, record);
     let mut events = Vec::new();
     let mut users = 0;
-    for message in messages {
+    for (number, message) in messages.iter().enumerate() {
         for (channel, text) in texts(message) {
             let mut label = finder.label(message, channel, &text);
             if channel == Channel::User {
@@ -110,8 +111,7 @@ pub fn of_record(set: &str, record: &Record) -> anyhow::Result<Vec<Event>> {
                 }
                 users += 1;
             }
-            let position = u32::try_from(events.len()).context("too many events")?;
-            events.push(Maker { set, record }.event(position, message.session, channel, text, label));
+            events.push(Maker { set, record }.event([events.len(), number], message.session, channel, text, label));
         }
     }
     Ok(events)
@@ -156,7 +156,7 @@ struct Maker<'r> {
 }
 
 impl Maker<'_> {
-    fn event(&self, position: u32, session: Option<u32>, channel: Channel, text: String, label: Label) -> Event {
+    fn event(&self, [position, message]: [usize; 2], session: Option<u32>, channel: Channel, text: String, label: Label) -> Event {
         let Maker { set, record } = *self;
         let injected = label != Label::Benign;
         let named = [&record.user_split, &record.injection_split, &record.template_split, &record.context_split, &record.attack_split];
@@ -175,7 +175,8 @@ impl Maker<'_> {
             strict: record.split == split && parts.iter().all(|part| *part == split),
             unit: unit_of(set, record, injected),
             record: record.id.clone(),
-            position,
+            position: position as u32,
+            message,
             single: record.text.is_some(),
             session,
             channel,

@@ -41,7 +41,7 @@ pub struct Args {
 
 /// A part of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+pub(crate) enum Part {
     /// To choose patterns on.
     Train,
     /// To look at while choosing.
@@ -88,8 +88,7 @@ impl Args {
 
     /// The command that makes this report again.
     fn command(&self) -> anyhow::Result<String> {
-        let split = clap::ValueEnum::to_possible_value(&self.split).map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let mut command = format!("cargo xtask eval patterns --data {} --split {split}", self.data.display());
+        let mut command = format!("cargo xtask eval patterns --data {} --split {}", self.data.display(), self.split.name());
         if let Some(policy) = &self.profile {
             command += &format!(" --profile {}", profile(policy)?);
         }
@@ -101,7 +100,12 @@ impl Args {
 }
 
 impl Part {
-    fn holds(self, split: Split) -> bool {
+    /// Its name in commands and reports.
+    pub(crate) fn name(self) -> String {
+        clap::ValueEnum::to_possible_value(&self).map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    pub(crate) fn holds(self, split: Split) -> bool {
         match self {
             Part::Train => split == Split::Train,
             Part::Dev => split == Split::Dev,

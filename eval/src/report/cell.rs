@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::markdown::percent;
+use crate::stats::{Ends, Estimate, Share};
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,6 +67,14 @@ impl Cell {
         Cell::Number { value: Some(value).filter(|value| value.is_finite()), interval, decimals }
     }
 
+    /// A figure with its interval.
+    pub fn estimate(estimate: impl Into<Option<Estimate>>, decimals: usize) -> Self {
+        match estimate.into() {
+            Some(Estimate { value, ends }) => Self::ranged(value, ends.map(Interval::from), decimals),
+            None => Self::number(None, decimals),
+        }
+    }
+
     /// As text.
     pub fn shown(&self) -> String {
         match self {
@@ -81,6 +90,25 @@ impl Cell {
                     interval.map(|Interval { low, high, .. }| format!("; {} to {}", percent(low).trim_end_matches(" %"), percent(high)));
                 format!("{hits}/{records} ({}{})", percent(*value), ends.unwrap_or_default())
             }
+        }
+    }
+}
+
+impl From<Ends> for Interval {
+    fn from(Ends { low, high, method }: Ends) -> Self {
+        Interval { low, high, method }
+    }
+}
+
+/// With its interval by Wilson at the effective number of records.
+impl From<&Share> for Cell {
+    fn from(share: &Share) -> Self {
+        Cell::Share {
+            hits: share.hits().into(),
+            records: share.records().into(),
+            units: share.units() as u64,
+            value: share.value(),
+            interval: share.estimate().and_then(|estimate| estimate.ends).map(Interval::from),
         }
     }
 }
@@ -124,6 +152,12 @@ mod tests {
         let interval = Some(Interval { low: 0.25, high: 0.75, method: "wilson" });
         assert_eq!(Cell::ranged(0.5, interval, 3).shown(), "0.500 [0.250, 0.750]");
         assert_eq!(Cell::Share { hits: 1, records: 2, units: 2, value: Some(0.5), interval }.shown(), "1/2 (50 %; 25 to 75 %)");
+        let mut share = Share::default();
+        (0..60).for_each(|unit| share.count(&unit.to_string(), false));
+        // Of 60 none: up to 3.8415 / 63.8415.
+        assert_eq!(Cell::from(&share).shown(), "0/60 (0 %; 0 to 6.02 %)");
+        assert_eq!(Cell::estimate(share.estimate(), 3).shown(), "0.000 [0.000, 0.060]");
+        assert_eq!([Cell::from(&Share::default()).shown(), Cell::estimate(None, 3).shown()], ["-", "-"]);
         assert_eq!([Cell::number(None, 2).shown(), Cell::number(f64::NAN, 2).shown()], ["-", "-"]);
         assert_eq!(serde_json::to_string(&Cell::number(f64::INFINITY, 2)).unwrap(), r#"{"value":null}"#);
     }

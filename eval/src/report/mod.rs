@@ -1,14 +1,63 @@
 //! A report as data: sections of texts, tables and plots, which each output shows in its own way.
+//!
+//! ```text
+//! sections -> Document -> terminal (tables), markdown (docs/), JSON (everything), page (one HTML file; drawing: its plots)
+//! ```
 
 mod cell;
+mod drawing;
 mod goal;
+mod markdown;
+mod page;
 mod plot;
+mod terminal;
 
 use serde::Serialize;
+
+use crate::data::DataFile;
 
 pub use cell::{Cell, Interval};
 pub use goal::{Goal, MISSED};
 pub use plot::{Axis, Level, Mark, Plot, Series};
+
+/// A whole report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Document {
+    /// Its title.
+    pub title: String,
+    /// The command that makes it again.
+    pub command: String,
+    /// What it was made with: names and values.
+    pub facts: Vec<Fact>,
+    /// Its parts.
+    pub sections: Vec<Section>,
+    /// The files that were read.
+    pub data: Vec<Origin>,
+}
+
+/// Something that a report was made with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// What.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// Set and file.
+    pub file: String,
+    /// Records that were judged.
+    pub records: u64,
+    /// Lines that were passed over as broken.
+    pub broken: u64,
+    /// Its licence.
+    pub licence: String,
+    /// Where it comes from.
+    pub source: String,
+}
 
 /// A part of a report under a heading of its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,5 +132,24 @@ impl Table {
         let cells: Vec<Cell> = cells.into_iter().collect();
         debug_assert_eq!(cells.len(), self.columns.len(), "a cell for each column of {}", self.id);
         self.rows.push(cells);
+    }
+}
+
+impl Origin {
+    /// A file of which so many records were judged.
+    pub fn new(file: &DataFile, records: u64, broken: u64) -> Self {
+        Origin { file: format!("{}/{}", file.set, file.name), records, broken, licence: file.licence.clone(), source: file.source.clone() }
+    }
+}
+
+impl Document {
+    /// The files as a table.
+    fn data_table(&self) -> Table {
+        let columns = ["file", "records judged", "lines passed over", "licence", "source"];
+        let mut table = Table::new("data", "What was read.", &columns);
+        for Origin { file, records, broken, licence, source } in &self.data {
+            table.row([file.as_str().into(), (*records).into(), (*broken).into(), licence.as_str().into(), source.as_str().into()]);
+        }
+        table
     }
 }

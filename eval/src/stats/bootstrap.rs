@@ -1,37 +1,53 @@
-//! AUCs and their gaps with intervals: independent units drawn again and again, BCa over them.
+//! Samples of independent units, drawn again and again: any figure of two groups in each of them, so that figures can be compared in the same samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use statrs::distribution::{ContinuousCDF as _, Normal};
-
-use super::auc::Auc;
+use super::auc::{Carrier, Ordered, sums};
 use super::draw::Chance;
-
-/// Chance that an interval does not hold the true value.
-const ALPHA: f64 = 0.05;
+use super::spread::{Compared, Spread};
 
 /// How samples are drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
+    /// Number of samples.
     pub draws: usize,
+    /// Seed of the draws.
     pub seed: u64,
 }
 
+/// One of two groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// What is to be found.
+    Positives,
+    /// What is not.
+    Negatives,
+}
+
 /// Samples of the units of two groups, positives and negatives. Units that are in both groups are drawn apart from those that are in one, so that pairs stay
-/// together and the groups keep their sizes.
+/// together and the groups keep their sizes in units.
+///
+/// The draws themselves are not kept: each figure makes them again from the seed, so that memory does not grow with draws times units.
 pub struct Samples {
     /// The unit of each trajectory, of positives and of negatives.
     units: [Vec<usize>; 2],
-    /// How often each unit is in each sample.
-    drawn: Vec<Vec<u32>>,
+    draws: Draws,
     /// Number of units.
     number: usize,
-    /// Units of the group that has fewer.
+    /// Units of the group that has fewer; of a single group its own.
     pub fewest_units: usize,
 }
 
+/// How often each unit is in each sample.
+enum Draws {
+    /// Units that are in the same groups, and how they are drawn.
+    Seeded(Vec<Vec<usize>>, Plan),
+    /// Drawn elsewhere.
+    Given(Vec<Vec<u32>>),
+}
+
 impl Samples {
-    /// Draws, given the name of each trajectory's unit.
+    /// Samples, given the name of each trajectory's unit, of positives and of negatives.
     pub fn new(names: [&[String]; 2], plan: Plan) -> Self {
         let all: BTreeSet<&String> = names.into_iter().flatten().collect();
         let numbers: BTreeMap<&String, usize> = all.into_iter().zip(0..).collect();
@@ -41,170 +57,174 @@ impl Samples {
         for unit in 0..numbers.len() {
             strata.entry(members.each_ref().map(|members| members.contains(&unit))).or_default().push(unit);
         }
-        let mut chance = Chance::new(plan.seed);
-        let mut draw = || {
-            let mut times = vec![0; numbers.len()];
-            for units in strata.values() {
-                units.iter().for_each(|_| times[units[chance.below(units.len())]] += 1);
-            }
-            times
-        };
-        let drawn = (0..plan.draws).map(|_| draw()).collect();
-        let fewest_units = members.iter().map(BTreeSet::len).min().unwrap_or_default();
-        Self { units, drawn, number: numbers.len(), fewest_units }
+        let fewest_units = members.iter().map(BTreeSet::len).filter(|&units| units > 0).min().unwrap_or_default();
+        Self { units, draws: Draws::Seeded(strata.into_values().collect(), plan), number: numbers.len(), fewest_units }
+    }
+
+    /// Samples of one group, which count as positives.
+    pub fn of_one(names: &[String], plan: Plan) -> Self {
+        Self::new([names, &[]], plan)
+    }
+
+    /// The same units with draws from elsewhere: how often each unit is in each sample, in the order of the units' names.
+    ///
+    /// # Panics
+    /// When a draw is not of as many units.
+    #[must_use]
+    pub fn with_draws(self, draws: Vec<Vec<u32>>) -> Self {
+        assert!(draws.iter().all(|times| times.len() == self.number), "a draw says of each of {} units how often it is there", self.number);
+        Self { draws: Draws::Given(draws), ..self }
+    }
+
+    /// The number of each trajectory's unit: where a figure finds how often it is there.
+    pub fn units(&self, group: Group) -> &[usize] {
+        &self.units[group as usize]
+    }
+
+    /// Takes any figure of everything, of each sample and of everything without each unit. It is given how often each unit is there ([`Self::units`]), and may say
+    /// that it does not exist by not being a number.
+    pub fn spread(&self, figure: impl Fn(&[u32]) -> f64) -> Spread {
+        let mut times = vec![1; self.number];
+        let value = figure(&times);
+        let drawn = self.drawn(&figure);
+        let mut without = Vec::new();
+        for unit in 0..if self.enough() { self.number } else { 0 } {
+            times[unit] = 0;
+            without.push(figure(&times));
+            times[unit] = 1;
+        }
+        Spread::new(value, drawn, without)
     }
 
     /// Takes a statistic of every trajectory, one value or one for each event, and compares positives with negatives in everything, in each sample, and without each
     /// unit.
+    ///
+    /// # Panics
+    /// When there is not one list of values for each trajectory; so do the others below.
     pub fn compare(&self, values: [&[Vec<f64>]; 2]) -> Compared {
-        let mut ordered = Vec::new();
-        for (group, values) in values.into_iter().enumerate() {
-            for (unit, values) in self.units[group].iter().zip(values) {
-                ordered.extend(values.iter().map(|&value| (value, group == 0, *unit)));
+        let ordered = self.ordered(values.map(|values| values.iter().map(Vec::as_slice)));
+        let auc = ordered.drawn(&vec![1; self.number]);
+        let drawn = self.drawn(|times| ordered.drawn(times).value());
+        let without = if self.enough() { ordered.without_each(self.number) } else { Vec::new() };
+        Compared { auc, spread: Spread::new(auc.value(), drawn, without), fewest_units: self.fewest_units }
+    }
+
+    /// The recall of one value for each trajectory at a false-positive rate ([`super::recall_at`]). Each sample fixes its own threshold on its own negatives, so
+    /// that the interval holds what the choice of the threshold adds; at a threshold from other data, [`Self::share`] is the figure.
+    pub fn recall_at(&self, values: [&[f64]; 2], fpr: f64) -> Spread {
+        let ordered = self.ordered(values.map(|values| values.iter().map(std::slice::from_ref)));
+        let mut counts = vec![[0_u64; 2]; self.number];
+        for (group, units) in self.units.iter().enumerate() {
+            units.iter().for_each(|&unit| counts[unit][group] += 1);
+        }
+        self.spread(|times| {
+            let total = |group: usize| counts.iter().zip(times).map(|(counts, &times)| counts[group] * u64::from(times)).sum::<u64>();
+            let (positives, negatives) = (total(0), total(1));
+            // As in `Threshold::fix`: a hundredth of a hundred is one.
+            let allowed = (fpr * negatives as f64 + 1e-9).floor() as u64;
+            let (mut hits, mut reached) = (0, 0);
+            for run in ordered.runs().rev() {
+                let [negative, positive] = sums(run, &|&(unit, positive): &Carrier| (positive, u64::from(times[unit])));
+                reached += negative;
+                if reached > allowed {
+                    break;
+                }
+                hits += positive;
+            }
+            if negatives > 0 { hits as f64 / positives as f64 } else { f64::NAN }
+        })
+    }
+
+    /// The mean of one value for each trajectory of a group.
+    pub fn mean(&self, group: Group, values: &[f64]) -> Spread {
+        assert_eq!(self.units(group).len(), values.len(), "a value for each trajectory");
+        let mut of_unit = vec![(0.0, 0_u32); self.number];
+        for (&unit, value) in self.units(group).iter().zip(values) {
+            of_unit[unit].0 += value;
+            of_unit[unit].1 += 1;
+        }
+        self.spread(|times| {
+            let parts = of_unit.iter().zip(times);
+            let (sum, number) = parts.fold((0.0, 0.0), |(sum, number), (&(value, count), &times)| {
+                (sum + value * f64::from(times), number + f64::from(count) * f64::from(times))
+            });
+            sum / number
+        })
+    }
+
+    /// The share of a group's trajectories that count. Of two shares of the same records, [`Spread::minus`] is the paired comparison; an exact test of McNemar would
+    /// take records of one unit for independent.
+    pub fn share(&self, group: Group, counts: &[bool]) -> Spread {
+        let counts: Vec<f64> = counts.iter().map(|&counts| f64::from(u8::from(counts))).collect();
+        self.mean(group, &counts)
+    }
+
+    /// The median of one value for each trajectory of a group; of an even number the mean of the middle two.
+    pub fn median(&self, group: Group, values: &[f64]) -> Spread {
+        assert_eq!(self.units(group).len(), values.len(), "a value for each trajectory");
+        let mut ordered: Vec<(f64, usize)> = values.iter().copied().zip(self.units(group).iter().copied()).collect();
+        ordered.sort_by(|one, other| one.0.total_cmp(&other.0));
+        self.spread(|times| {
+            let number: u64 = ordered.iter().map(|(_, unit)| u64::from(times[*unit])).sum();
+            let at = |place: u64| {
+                let mut passed = 0;
+                let found = ordered.iter().find(|(_, unit)| {
+                    passed += u64::from(times[*unit]);
+                    passed > place
+                });
+                found.map_or(f64::NAN, |(value, _)| *value)
+            };
+            if number % 2 == 1 { at(number / 2) } else { f64::midpoint(at((number / 2).saturating_sub(1)), at(number / 2)) }
+        })
+    }
+
+    /// With one unit in a group there is nothing to draw, and nothing left without it.
+    fn enough(&self) -> bool {
+        self.fewest_units > 1
+    }
+
+    /// A figure of each sample.
+    fn drawn(&self, figure: impl Fn(&[u32]) -> f64) -> Vec<f64> {
+        let mut found = Vec::new();
+        if self.enough() {
+            self.each_draw(|times| found.push(figure(times)));
+        }
+        found
+    }
+
+    fn each_draw(&self, mut take: impl FnMut(&[u32])) {
+        match &self.draws {
+            Draws::Given(draws) => draws.iter().for_each(|times| take(times)),
+            Draws::Seeded(strata, plan) => {
+                let mut chance = Chance::new(plan.seed);
+                let mut times = vec![0; self.number];
+                for _ in 0..plan.draws {
+                    times.fill(0);
+                    for units in strata {
+                        units.iter().for_each(|_| times[units[chance.below(units.len())]] += 1);
+                    }
+                    take(&times);
+                }
             }
         }
-        ordered.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let value = |times: &Vec<u32>| auc(&ordered, times).value();
-        let everything = vec![1; self.number];
-        let without = |unit| {
-            let mut times = everything.clone();
-            times[unit] = 0;
-            value(&times)
-        };
-        // With one unit in a group there is nothing to draw, and nothing left without it.
-        let enough = self.fewest_units > 1;
-        let drawn = if enough { self.drawn.iter().map(value).collect() } else { Vec::new() };
-        let without = if enough { (0..self.number).map(without).collect() } else { Vec::new() };
-        let auc = auc(&ordered, &everything);
-        Compared { auc, spread: Spread { value: auc.value(), drawn, without }, fewest_units: self.fewest_units }
     }
-}
 
-/// Counts the pairs of ordered values (value, whether positive, unit), each as often as its unit is there.
-fn auc(ordered: &[(f64, bool, usize)], times: &[u32]) -> Auc {
-    let mut auc = Auc::default();
-    let (mut positives, mut negatives) = (0, 0);
-    for equal in ordered.chunk_by(|one, other| one.0 == other.0) {
-        let mut here = [0, 0];
-        for (_, positive, unit) in equal {
-            here[usize::from(*positive)] += u64::from(times[*unit]);
+    fn ordered<'v>(&self, values: [impl ExactSizeIterator<Item = &'v [f64]>; 2]) -> Ordered<Carrier> {
+        let mut all = Vec::new();
+        for ((values, units), positive) in values.into_iter().zip(&self.units).zip([true, false]) {
+            assert_eq!(units.len(), values.len(), "values for each trajectory");
+            for (&unit, values) in units.iter().zip(values) {
+                all.extend(values.iter().map(|&value| (value, (unit, positive))));
+            }
         }
-        let [negative, positive] = here;
-        // Each of these positives lies above all negatives before them.
-        auc.doubled += positive * (2 * negatives + negative);
-        auc.ties += positive * negative;
-        positives += positive;
-        negatives += negative;
+        Ordered::new(all)
     }
-    auc.pairs = positives * negatives;
-    auc
-}
-
-/// A statistic's AUC.
-#[derive(Clone, Debug)]
-pub struct Compared {
-    pub auc: Auc,
-    pub spread: Spread,
-    fewest_units: usize,
-}
-
-impl Compared {
-    /// Its interval. Where no sample differs, it is that of Wilson for all or none of the units of the smaller group.
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        self.spread.interval().or_else(|| wilson(self.auc.value(), self.fewest_units as f64))
-    }
-}
-
-/// A figure, and what it is in each sample and without each unit; both are empty where there is nothing to draw.
-#[derive(Clone, Debug)]
-pub struct Spread {
-    pub value: f64,
-    drawn: Vec<f64>,
-    without: Vec<f64>,
-}
-
-impl Spread {
-    /// How much higher this figure is than another, in the same samples.
-    pub fn minus(&self, other: &Spread) -> Spread {
-        let less = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one - other).collect();
-        Spread { value: self.value - other.value, drawn: less(&self.drawn, &other.drawn), without: less(&self.without, &other.without) }
-    }
-
-    /// `None` where there is nothing to draw, or every sample gives the same.
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        let mut drawn = self.drawn.clone();
-        drawn.sort_by(f64::total_cmp);
-        bca(self.value, &drawn, &self.without)
-    }
-}
-
-/// The interval of Wilson for all or none of `units`.
-fn wilson(share: f64, units: f64) -> Option<(f64, f64)> {
-    let z2 = normal().inverse_cdf(1.0 - ALPHA / 2.0).powi(2);
-    match share {
-        0.0 => Some((0.0, z2 / (units + z2))),
-        1.0 => Some((units / (units + z2), 1.0)),
-        _ => None,
-    }
-}
-
-/// The bias-corrected and accelerated interval (Efron 1987) from sorted draws and the values without each unit. Where the draws lie on one side of what was
-/// found there is nothing to correct by, and it is the plain percentiles.
-fn bca(found: f64, drawn: &[f64], without: &[f64]) -> Option<(f64, f64)> {
-    let (first, last) = (drawn.first()?, drawn.last()?);
-    if first == last {
-        return None;
-    }
-    let number = drawn.len() as f64;
-    let below = drawn.iter().filter(|&&value| value < found).count() as f64;
-    let equal = drawn.iter().filter(|&&value| value == found).count() as f64;
-    let z0 = normal().inverse_cdf((below + equal / 2.0) / number);
-    let mean = without.iter().sum::<f64>() / without.len() as f64;
-    let moment = |power| without.iter().map(|value| (mean - value).powi(power)).sum::<f64>();
-    let spread = moment(2).powf(1.5);
-    let acceleration = if spread > 0.0 { moment(3) / (6.0 * spread) } else { 0.0 };
-    let at = |alpha: f64| {
-        let z = z0 + normal().inverse_cdf(alpha);
-        let corrected = normal().cdf(z0 + z / (1.0 - acceleration * z));
-        let alpha = if z0.is_finite() { corrected } else { alpha };
-        let place = ((number + 1.0) * alpha).floor().clamp(1.0, number);
-        drawn[place as usize - 1]
-    };
-    Some((at(ALPHA / 2.0), at(1.0 - ALPHA / 2.0)))
-}
-
-fn normal() -> Normal {
-    Normal::standard()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cmp::Ordering;
-
-    use proptest::prelude::*;
-
+    use super::super::{Auc, median, recall_at};
     use super::*;
-
-    /// A thousand draws spread evenly over 0 to 1, so that an interval's ends are its corrected shares. Those were computed with Python's `statistics.NormalDist`
-    /// from the formula in docs/eval/receipts.md.
-    #[test]
-    fn bca_is_its_formula() {
-        let drawn: Vec<f64> = (0..1000).map(|at| (f64::from(at) + 0.5) / 1000.0).collect();
-        for (found, without, low, high) in [
-            (0.5, [1.0, 0.0, 1.0, 0.0], 0.025, 0.975),
-            (0.6, [1.0, 0.0, 1.0, 0.0], 0.073_074, 0.993_181),
-            (0.6, [0.0, 0.0, 0.0, 1.0], 0.036_840, 0.981_147),
-        ] {
-            let (found_low, found_high) = bca(found, &drawn, &without).unwrap();
-            assert!(
-                (found_low - low).abs() <= 0.0015 && (found_high - high).abs() <= 0.0015,
-                "{found_low} to {found_high}, not {low} to {high}"
-            );
-        }
-        // Nothing lies above: plain percentiles.
-        assert_eq!(bca(2.0, &drawn, &[0.0, 1.0]), Some((0.0245, 0.9745)));
-        assert_eq!(bca(0.5, &[0.5; 9], &[0.5, 0.5]), None);
-    }
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -220,67 +240,78 @@ mod tests {
         let samples = Samples::new([&names(&["a", "b"]), &names(&["c", "d"])], Plan { draws: 16_000, seed: 1 });
         let found = samples.compare([&each(&[3.0, 1.0]), &each(&[0.0, 2.0])]);
         assert_eq!(found.auc, Auc { doubled: 6, pairs: 4, ties: 0 });
-        let share = |auc: f64| found.spread.drawn.iter().filter(|drawn| **drawn == auc).count() as f64 / 16_000.0;
+        let share = |auc: f64| found.spread.drawn().iter().filter(|drawn| **drawn == auc).count() as f64 / 16_000.0;
         // Positives 3 3 (4 samples), or any with negatives 0 0 (3 more): 1. Both, both (4): 3/4. Both, 2 2 (2) and 1 1, both (2): 1/2. 1 1, 2 2: 0.
         for (auc, chance) in [(1.0, 7.0), (0.75, 4.0), (0.5, 4.0), (0.0, 1.0)] {
             assert!((share(auc) - chance / 16.0).abs() < 0.015, "{auc}: {}", share(auc));
         }
         // Without a, b, c and d.
-        assert_eq!(found.spread.without, [0.5, 1.0, 0.5, 1.0]);
-    }
-
-    /// A trajectory of several events counts as many pairs, as often as its unit is drawn.
-    #[test]
-    fn events_are_drawn_with_their_trajectory() {
-        let ordered = [(0.1, true, 1), (0.2, false, 2), (0.4, true, 0), (0.5, false, 2), (0.6, true, 0), (0.8, true, 0)];
-        assert_eq!(auc(&ordered, &[1, 1, 1]), Auc { doubled: 10, pairs: 8, ties: 0 });
-        assert_eq!(auc(&ordered, &[2, 0, 2]), Auc { doubled: 40, pairs: 24, ties: 0 });
-        assert_eq!(auc(&ordered, &[0, 2, 2]), Auc { doubled: 0, pairs: 8, ties: 0 });
+        assert_eq!(found.spread.without(), [0.5, 1.0, 0.5, 1.0]);
     }
 
     #[test]
     fn a_unit_of_both_groups_is_drawn_as_one_and_groups_keep_their_sizes() {
         let units = [names(&["a", "b", "c", "only"]), names(&["c", "a", "b", "a"])];
         let samples = Samples::new([&units[0], &units[1]], Plan { draws: 200, seed: 1 });
-        assert_eq!((samples.fewest_units, &samples.units[1]), (3, &vec![2, 0, 1, 0]));
-        for times in &samples.drawn {
+        assert_eq!((samples.fewest_units, samples.units(Group::Negatives)), (3, [2, 0, 1, 0].as_slice()));
+        let mut differ = 0;
+        samples.each_draw(|times| {
             assert_eq!((times[..3].iter().sum::<u32>(), times[3]), (3, 1));
-        }
-        assert!(samples.drawn.iter().any(|times| times[..3] != [1, 1, 1]));
+            differ += u32::from(times[..3] != [1, 1, 1]);
+        });
+        assert!(differ > 0);
     }
 
-    proptest! {
-        /// The ordered pass counts what comparing every pair counts.
-        #[test]
-        fn pairs_are_counted(
-            values in proptest::collection::vec((0u8..12, any::<bool>(), 0usize..5), 0..40), times in proptest::collection::vec(0u32..4, 5)
-        ) {
-            let mut ordered: Vec<_> = values.iter().map(|&(value, positive, unit)| (f64::from(value) / 8.0, positive, unit)).collect();
-            ordered.sort_by(|one, other| one.0.total_cmp(&other.0));
-            let mut pairs = Auc::default();
-            for (one, _, of_one) in ordered.iter().filter(|value| value.1) {
-                for (other, _, of_other) in ordered.iter().filter(|value| !value.1) {
-                    let times = u64::from(times[*of_one]) * u64::from(times[*of_other]);
-                    pairs.pairs += times;
-                    pairs.doubled += times * match one.total_cmp(other) {
-                        Ordering::Greater => 2,
-                        Ordering::Equal => 1,
-                        Ordering::Less => 0,
-                    };
-                    pairs.ties += if one == other { times } else { 0 };
-                }
+    /// Every figure of a sample is the plain figure of its trajectories written out as often as they are there.
+    #[test]
+    fn figures_of_samples_are_those_of_their_trajectories() {
+        let mut chance = Chance::new(5);
+        let mut some = |number: usize, units: usize, letter: &str| {
+            let names: Vec<String> = (0..number).map(|_| format!("{letter}{}", chance.below(units))).collect();
+            (names, (0..number).map(|_| chance.below(12) as f64 / 10.0).collect::<Vec<_>>())
+        };
+        let (positive, negative) = (some(30, 9, "p"), some(41, 12, "n"));
+        let samples = Samples::new([&positive.0, &negative.0], Plan { draws: 40, seed: 2 });
+        let values = [positive.1.as_slice(), negative.1.as_slice()];
+        let high: Vec<bool> = positive.1.iter().map(|value| *value > 0.6).collect();
+        let found = [
+            samples.compare([&each(values[0]), &each(values[1])]).spread,
+            samples.recall_at(values, 0.1),
+            samples.median(Group::Negatives, values[1]),
+            samples.mean(Group::Negatives, values[1]),
+            samples.share(Group::Positives, &high),
+        ];
+        let mut at = 0;
+        samples.each_draw(|times| {
+            let written = |group: Group| {
+                let units = samples.units(group).iter().zip(values[group as usize]);
+                units.flat_map(|(&unit, &value)| std::iter::repeat_n(value, times[unit] as usize)).collect::<Vec<f64>>()
+            };
+            let (positives, negatives) = (written(Group::Positives), written(Group::Negatives));
+            let over = positives.iter().filter(|value| **value > 0.6).count();
+            let expected = [
+                Auc::of(&positives, &negatives).value(),
+                recall_at(&positives, &negatives, 0.1).unwrap().recall(),
+                median(&negatives).unwrap(),
+                negatives.iter().sum::<f64>() / negatives.len() as f64,
+                over as f64 / positives.len() as f64,
+            ];
+            for (spread, expected) in found.iter().zip(expected) {
+                assert!((spread.drawn()[at] - expected).abs() < 1e-12, "sample {at}: {} is not {expected}", spread.drawn()[at]);
             }
-            prop_assert_eq!(auc(&ordered, &times), pairs);
-        }
+            at += 1;
+        });
+        assert_eq!(at, 40);
+        let units = samples.number;
+        assert!(found.iter().all(|spread| spread.without().len() == units && spread.interval().is_some()));
     }
 
     #[test]
-    fn all_or_none_has_the_interval_of_wilson() {
-        // statistics: 0 of n has an upper end of 3.84 / (n + 3.84), 20 % for 15.
-        let (low, high) = wilson(0.0, 15.0).unwrap();
-        assert!(low == 0.0 && (high - 3.84 / 18.84).abs() < 1e-3, "{high}");
-        let (low, end) = wilson(1.0, 15.0).unwrap();
-        assert!((1.0 - low - high).abs() < 1e-12 && end == 1.0, "{low}");
-        assert_eq!(wilson(0.5, 15.0), None);
+    fn one_group_is_drawn_alone_and_one_unit_is_not_drawn() {
+        let samples = Samples::of_one(&names(&["a", "b", "c", "c"]), Plan { draws: 100, seed: 4 });
+        let mean = samples.mean(Group::Positives, &[0.0, 1.0, 0.5, 0.5]);
+        assert_eq!((mean.value, mean.drawn().len(), mean.without()), (0.5, 100, [2.0 / 3.0, 1.0 / 3.0, 0.5].as_slice()));
+        let one = Samples::of_one(&names(&["a", "a"]), Plan { draws: 100, seed: 4 }).mean(Group::Positives, &[0.0, 1.0]);
+        assert_eq!((one.value, one.drawn().len(), one.interval()), (0.5, 0, None));
     }
 }

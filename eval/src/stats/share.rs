@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use statrs::distribution::{Beta, ContinuousCDF as _};
 
-/// Chance that an interval does not hold the true share.
-const ALPHA: f64 = 0.05;
+use super::estimate::{ALPHA, Ends, Estimate, WILSON, wilson};
 
 /// A share of records, counted with the independent units that the records come from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,6 +63,17 @@ impl Share {
     /// The 95 % interval of the share: exact (Clopper and Pearson) at the effective number of records.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.value().map(|share| exact_interval(share, self.effective()))
+    }
+
+    /// The 95 % interval of the share by Wilson, at the effective number of records; `None` of no records.
+    pub fn wilson(&self) -> Option<(f64, f64)> {
+        wilson(self.value()?, self.effective())
+    }
+
+    /// The share with its interval by Wilson; `None` of no records.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let ends = self.wilson().map(|(low, high)| Ends { low, high, method: WILSON });
+        self.value().map(|value| Estimate { value, ends })
     }
 }
 

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::Split;
-use crate::detector::Threshold;
 use crate::events::{Channel, Corpus, Event, Label};
 use crate::markdown::{self, percent, row, table};
-use crate::stats::Chance;
+use crate::stats::{Chance, Threshold};
 
 use super::Read;
 use super::fit::{Weights, fit};

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::venv;
-use crate::paths;
 use crate::sh::Sh;
 
 /// Those that the line for people names.
@@ -20,11 +19,7 @@ pub struct Clients {
 
 /// Finds or installs them.
 pub fn find(sh: &Sh) -> Result<Clients> {
-    let file = paths::root().join("host-test/clients/requirements.txt");
-    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let pins: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
-    let python = venv::ensure(sh, &pins)
-        .context("the official Python clients need Python 3.11 or newer; with another one in PATH, remove target/tools/venv")?;
+    let (python, pins) = venv::ensure_listed(sh, "host-test/clients/requirements.txt").context("the official Python clients")?;
     let named = pins.iter().filter_map(|pin| pin.split_once("==")).filter(|(name, _)| NAMED.contains(name));
     let versions: Vec<String> = named.map(|(name, version)| format!("{name} {version}")).collect();
     Ok(Clients { python, summary: format!("clients {}", versions.join(", ")) })

@@ -31,6 +31,16 @@ pub fn ensure(sh: &Sh, pins: &[&str]) -> Result<PathBuf> {
     Ok(python)
 }
 
+/// Makes sure of the packages that a list of requirements of this repository pins; gives the environment's Python and the pins.
+pub fn ensure_listed(sh: &Sh, list: &str) -> Result<(PathBuf, Vec<String>)> {
+    let file = paths::root().join(list);
+    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let pins: Vec<String> = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect();
+    let python = ensure(sh, &pins.iter().map(String::as_str).collect::<Vec<_>>())
+        .with_context(|| format!("the packages of {list} need Python 3.11 or newer; with another one in PATH, remove target/tools/venv"))?;
+    Ok((python, pins))
+}
+
 /// Python of an environment that is whole, made when it is not.
 fn python(sh: &Sh) -> Result<PathBuf> {
     let dir = paths::target("tools/venv");

@@ -2,7 +2,7 @@
 
 /// A threshold and what it was fixed on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Threshold {
+pub struct Threshold {
     /// The share that may reach it.
     pub nominal: f64,
     /// The smallest value that at most this share of the scores reaches.
@@ -15,13 +15,16 @@ pub(crate) struct Threshold {
 
 impl Threshold {
     /// Fixes it on benign scores; `None` without any.
+    ///
+    /// A score reaches a threshold that it equals, so all of a tie reach it or none. Of fewer than 1 / `nominal` scores none may reach it: only a threshold above all
+    /// of them is left, and what is measured at it is a lower bound of what more scores would allow.
     pub fn fix(mut scores: Vec<f64>, nominal: f64) -> Option<Self> {
         scores.sort_by(|one, other| other.total_cmp(one));
         // A hundredth of a hundred is one, whatever the binary fraction says.
         let allowed = (nominal * scores.len() as f64 + 1e-9).floor() as usize;
-        let first = scores.first()?;
+        scores.first()?;
         // All of a tie reach a value or none does, so the next larger number is taken behind the first that may not.
-        let value = scores.get(allowed).map_or_else(|| first.min(0.0), |over| over.next_up());
+        let value = scores.get(allowed).map_or(f64::NEG_INFINITY, |over| over.next_up());
         let reached = scores.iter().filter(|score| **score >= value).count();
         Some(Threshold { nominal, value, scores: scores.len(), reached })
     }
@@ -62,7 +65,7 @@ mod tests {
         assert_eq!((value.next_down(), reached), (0.9, 0));
         assert_eq!(fix(&[0.5; 10], 0.01).1, 0);
         assert_eq!(fix(&[1.0; 10], 0.01).1, 0, "above all that can be reached");
-        assert_eq!(fix(&[0.3, 0.2], 1.0), (0.0, 2));
+        assert_eq!(fix(&[0.3, 0.2], 1.0), (f64::NEG_INFINITY, 2), "all may");
         assert_eq!(Threshold::fix(Vec::new(), 0.01), None);
     }
 }
