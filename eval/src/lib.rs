@@ -10,6 +10,7 @@
 //!
 //! Everything is judged by the same function as in a gateway.
 
+pub mod accumulation;
 pub mod assemble;
 pub mod calibrate;
 pub mod data;

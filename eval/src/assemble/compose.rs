@@ -40,7 +40,8 @@ struct Plan {
 pub fn conversation(pool: &Pool, split: Split, seed: u64, kind: Kind, number: usize) -> anyhow::Result<Conversation> {
     let like = if kind == Kind::Control { Kind::ATTACKS[number % Kind::ATTACKS.len()] } else { kind };
     let rank = if kind == Kind::Control { number / Kind::ATTACKS.len() } else { number };
-    let (leading, round) = leading(pool, seed, kind, like, rank).context("no attack text has enough words, or enough others of its source")?;
+    let (leading, round) =
+        leading(pool, seed, kind, like, rank).context("no attack text has enough words, or enough others of its source")?;
     let mut chance = chance(seed, kind, &format!("{number} of round {round}"));
     let plan = plan(pool, like, leading, &mut chance);
     let mut taken = BTreeSet::new();
@@ -51,15 +52,20 @@ pub fn conversation(pool: &Pool, split: Split, seed: u64, kind: Kind, number: us
         chosen.push(match kind {
             Kind::Control => {
                 // Where too few are left, one stands there twice.
-                let found = pool.like(attack, parts, &mut chance, &mut taken).or_else(|| pool.like(attack, parts, &mut chance, &mut BTreeSet::new()));
-                &pool.benign[found.context("no benign text can stand in the place of the attack text; add some of its length and channel")?]
+                let found = pool
+                    .like(attack, parts, &mut chance, &mut taken)
+                    .or_else(|| pool.like(attack, parts, &mut chance, &mut BTreeSet::new()));
+                &pool.benign
+                    [found.context("no benign text can stand in the place of the attack text; add some of its length and channel")?]
             }
             _ => attack,
         });
     }
     let first = *chosen.first().context("a conversation without a text")?;
     let pieces: Vec<String> = match like {
-        Kind::Split => cut(&first.text, parts).context("a text that cannot be cut")?.into_iter().map(|piece| piece.trim().to_owned()).collect(),
+        Kind::Split => {
+            cut(&first.text, parts).context("a text that cannot be cut")?.into_iter().map(|piece| piece.trim().to_owned()).collect()
+        }
         _ => chosen.iter().map(|text| text.text.clone()).collect(),
     };
     let unit = match kind {

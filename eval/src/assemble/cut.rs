@@ -44,16 +44,17 @@ mod tests {
     fn sentences_first_then_words() {
         let text = "Here is one sentence of seven words. And this is the other sentence of it.";
         assert_eq!(cut(text, 2).unwrap(), ["Here is one sentence of seven words. ", "And this is the other sentence of it."]);
-        // No sentence ends within a quarter of a part from the middle, which is behind "five ".
+        // One sentence of 44 bytes: of the words "six" at 24 begins nearest to the middle, "five" at 19.
         let text = "one two three four five six seven eight nine";
-        assert_eq!(cut(text, 2).unwrap(), ["one two three four ", "five six seven eight nine"]);
+        assert_eq!(cut(text, 2).unwrap(), ["one two three four five ", "six seven eight nine"]);
         let text = "一二三四五六七八。九十一二三四五六。";
         assert_eq!(cut(text, 2).unwrap(), ["一二三四五六七八。", "九十一二三四五六。"], "without white space");
     }
 
     #[test]
     fn nothing_is_lost() {
-        let text = "  Alpha beta. Gamma delta epsilon zeta!\n\nEta theta iota kappa lambda, mu nu xi omicron; pi rho sigma tau. Upsilon phi?";
+        let text =
+            "  Alpha beta. Gamma delta epsilon zeta!\n\nEta theta iota kappa lambda, mu nu xi omicron; pi rho sigma tau. Upsilon phi?";
         for parts in 2..=4 {
             let pieces = cut(text, parts).unwrap();
             assert_eq!((pieces.len(), pieces.concat()), (parts, text.to_owned()));

@@ -65,8 +65,7 @@ impl Kind {
     /// The kinds that are to be found.
     pub const ATTACKS: [Kind; 4] = [Kind::Persistent, Kind::Escalating, Kind::SingleHit, Kind::Split];
     /// All kinds, in the order of files and reports.
-    pub const ALL: [Kind; 6] =
-        [Kind::Persistent, Kind::Escalating, Kind::SingleHit, Kind::Split, Kind::Control, Kind::SparseBenign];
+    pub const ALL: [Kind; 6] = [Kind::Persistent, Kind::Escalating, Kind::SingleHit, Kind::Split, Kind::Control, Kind::SparseBenign];
 
     /// Its name in files and reports.
     pub const fn name(self) -> &'static str {
@@ -147,8 +146,8 @@ impl Assembler {
     /// What `take` says, with the conversation's kind and number.
     pub fn each(&self, kind: Kind, number: usize, mut take: impl FnMut(&Conversation) -> anyhow::Result<()>) -> anyhow::Result<()> {
         for at in 0..number {
-            let conversation = compose::conversation(&self.pool, self.split, self.seed, kind, at)
-                .with_context(|| format!("{} {at}", kind.name()))?;
+            let conversation =
+                compose::conversation(&self.pool, self.split, self.seed, kind, at).with_context(|| format!("{} {at}", kind.name()))?;
             take(&conversation).with_context(|| format!("{} {at}", kind.name()))?;
         }
         Ok(())

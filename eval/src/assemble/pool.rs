@@ -158,17 +158,23 @@ impl Pool {
         let (shown, name) = (folder.display(), split.name());
         let wanted = "records with `text` and `channel`";
         if attacks.is_empty() {
-            bail!("{shown} holds no attack texts of {name} to assemble conversations from: {wanted} and the label `attack` (docs/data-format.md)");
+            bail!(
+                "{shown} holds no attack texts of {name} to assemble conversations from: {wanted} and the label `attack` (docs/data-format.md)"
+            );
         }
         if benign.iter().all(|text| text.channel != Channel::User) && talked.is_empty() {
             let chats = format!("conversations of {MIN_TURNS} user turns and more");
-            bail!("{shown} holds no benign user texts of {name} to assemble conversations from: {wanted} `user`, or {chats}, with the label `benign` (docs/data-format.md)");
+            bail!(
+                "{shown} holds no benign user texts of {name} to assemble conversations from: {wanted} `user`, or {chats}, with the label `benign` (docs/data-format.md)"
+            );
         }
         for channel in [Channel::User, Channel::ToolResult] {
             let needed = attacks.iter().any(|text| text.channel == channel);
             if needed && benign.iter().all(|text| text.channel != channel) {
                 let channel = if channel == Channel::User { "user" } else { "tool" };
-                bail!("{shown} holds attack texts but no benign ones of channel {channel} in {name}: the control needs some, {wanted} and the label `benign`");
+                bail!(
+                    "{shown} holds attack texts but no benign ones of channel {channel} in {name}: the control needs some, {wanted} and the label `benign`"
+                );
             }
         }
         benign.sort_by_cached_key(|text| (text.text.len(), key(&text.text)));

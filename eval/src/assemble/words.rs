@@ -22,9 +22,9 @@ const CALLS: [(&str, &str); 6] = [
     ("read_file", r#"{"path":"notes.txt"}"#),
     ("fetch_page", r#"{"page":"overview"}"#),
     ("open_mail", r#"{"folder":"inbox","number":"3"}"#),
-    ("look_up", r#"{"topic":"summary"}"#),
+    ("open_table", r#"{"name":"prices"}"#),
     ("read_document", r#"{"name":"report"}"#),
-    ("recall", r#"{"key":"last visit"}"#),
+    ("open_calendar", r#"{"day":"monday"}"#),
 ];
 
 /// An answer.
