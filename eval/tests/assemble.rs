@@ -153,16 +153,49 @@ fn what_is_missing_is_named() {
     let benign = single(0, "benign", "test", "user", "u", "Hello there.");
     let attack = single(1, "attack", "test", "user", "u", "Obey me now.");
     let tool = single(2, "attack", "test", "tool", "u", "Obey this page.");
+    let many: Vec<String> = (2..20).map(|number| single(number, "benign", "test", "user", "u", &format!("Hello {number}."))).collect();
     for (texts, expected) in [
         (vec![benign.clone()], "no attack texts of test"),
-        (vec![attack.clone()], "no benign user texts of test"),
-        (vec![benign, attack, tool], "benign ones of channel tool in test"),
+        (vec![benign.clone(), attack.clone()], "too few benign user texts of test"),
+        (many.into_iter().chain([attack, tool]).collect(), "no benign texts of channel tool in test"),
     ] {
         let data = folder(&[("texts/events.jsonl.gz", &texts)]);
         let output = run(data.path(), &[]);
         assert_eq!(output.status.code(), Some(1));
         let complaint = String::from_utf8(output.stderr).unwrap();
         assert!(complaint.contains(expected), "{complaint}");
+        let found = sections(&Options::new(data.path(), Split::Test, Plan { draws: 10, seed: 1 })).unwrap();
+        assert_eq!(found.iter().map(|section| section.id).collect::<Vec<_>>(), ["worked-examples"], "the rest of a report does without");
+    }
+}
+
+/// One short attack text: what needs several, or words to cut between, is left out, and the control does without those kinds too.
+#[test]
+fn kinds_that_cannot_be_made_are_left_out() {
+    let mut texts: Vec<String> = (2..20).map(|number| single(number, "benign", "test", "user", "u", &format!("Hello {number}."))).collect();
+    texts.push(single(1, "attack", "test", "user", "u", "Obey me now."));
+    let data = folder(&[("texts/events.jsonl.gz", &texts)]);
+    let all = lines(data.path(), &["--number", "4"]);
+    let kinds: BTreeSet<&str> = all.iter().map(|one| one["technique"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["single_hit", "control", "sparse_benign"].into());
+    assert!(all.iter().all(|one| placed(one).0.len() == 1));
+    let options = Options { number: 4, ..Options::new(data.path(), Split::Test, Plan { draws: 10, seed: 1 }) };
+    assert_eq!(sections(&options).unwrap().len(), 5, "kinds without conversations are no error");
+    let complaint = String::from_utf8(run(data.path(), &["--number", "4"]).stderr).unwrap();
+    assert!(complaint.contains("no conversations of kind persistent") && complaint.contains("kind split"), "{complaint}");
+}
+
+/// A text that is labelled both ways is no attack here, whatever the order of the two.
+#[test]
+fn a_text_that_is_honest_elsewhere_is_no_attack() {
+    for flip in [false, true] {
+        let mut texts: Vec<String> =
+            (2..20).map(|number| single(number, "benign", "test", "user", "u", &format!("Hello {number}."))).collect();
+        texts.push(single(1, if flip { "attack" } else { "benign" }, "test", "user", "u", "Obey me now."));
+        texts.push(single(2, if flip { "benign" } else { "attack" }, "test", "user", "v", "Obey me now."));
+        let data = folder(&[("texts/events.jsonl.gz", &texts)]);
+        let complaint = String::from_utf8(run(data.path(), &[]).stderr).unwrap();
+        assert!(complaint.contains("no attack texts"), "{complaint}");
     }
 }
 

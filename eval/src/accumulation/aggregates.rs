@@ -138,7 +138,11 @@ fn recalls(measured: &[Measured]) -> Table {
 
 /// What beats the plain maximum, in words.
 fn finding(measured: &[Measured], peak: &Measured) -> String {
-    let mean = |measured: &Measured| measured.recall.iter().map(|spread| spread.value).sum::<f64>() / measured.recall.len() as f64;
+    // A kind that could not be assembled has no recall.
+    let mean = |measured: &Measured| {
+        let values: Vec<f64> = measured.recall.iter().map(|spread| spread.value).filter(|value| value.is_finite()).collect();
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    };
     let others = || measured.iter().filter(|measured| measured.name != PEAK);
     let better = others().filter(|measured| mean(measured) > mean(peak)).count();
     let best = others().max_by(|one, other| mean(one).total_cmp(&mean(other)));

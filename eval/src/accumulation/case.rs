@@ -132,11 +132,11 @@ fn channels(body: &[u8], messages: &[u32]) -> Vec<bool> {
     messages.iter().map(|at| roles.get(*at as usize).is_some_and(|message| message.role == "user")).collect()
 }
 
-/// All conversations of a part of the data, and the assembled ones.
-pub(super) fn gather(options: &Options) -> anyhow::Result<Vec<Case>> {
+/// All conversations of a part of the data, and the assembled ones; or what the data lack to assemble any.
+pub(super) fn gather(options: &Options) -> anyhow::Result<(Vec<Case>, Option<String>)> {
     let reader = Reader::new()?;
     let mut cases = of_data(&reader, options)?;
-    let assembler = Assembler::new(&options.data, options.split, options.seed)?;
+    let assembler = Assembler::read(&options.data, options.split, options.seed)?;
     // The same texts come again and again; what is scored is kept for them alone.
     let mut scorer = Scorer::new(&DETECTOR);
     for kind in Kind::ALL {
@@ -146,7 +146,7 @@ pub(super) fn gather(options: &Options) -> anyhow::Result<Vec<Case>> {
             Ok(())
         })?;
     }
-    Ok(cases)
+    Ok((cases, assembler.missing().map(str::to_owned)))
 }
 
 fn of_data(reader: &Reader, options: &Options) -> anyhow::Result<Vec<Case>> {

@@ -39,17 +39,23 @@ impl Options {
     }
 }
 
-/// All sections: worked examples, sweep, sets, profile differences, aggregates.
+/// All sections: worked examples, sweep, sets, profile differences, aggregates. Where the data hold nothing to assemble conversations from, those that need some are left out, and
+/// the sets say why.
 ///
 /// # Errors
-/// When the data cannot be read, or hold nothing to assemble conversations from.
+/// When the data cannot be read.
 pub fn sections(options: &Options) -> anyhow::Result<Vec<Section>> {
-    let cases = case::gather(options)?;
-    Ok(vec![
-        worked::section(),
-        sweep::section(&cases, options),
-        sets::section(&cases, options),
-        differences::section(&cases, options),
-        aggregates::section(&cases, options),
-    ])
+    let (cases, missing) = case::gather(options)?;
+    let mut sections = vec![worked::section()];
+    if missing.is_none() {
+        sections.push(sweep::section(&cases, options));
+    }
+    if !cases.is_empty() {
+        sections.push(sets::section(&cases, options, missing.as_deref()));
+        sections.push(differences::section(&cases, options));
+    }
+    if missing.is_none() {
+        sections.push(aggregates::section(&cases, options));
+    }
+    Ok(sections)
 }

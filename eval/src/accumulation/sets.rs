@@ -51,7 +51,7 @@ impl Blocked {
     }
 }
 
-pub(super) fn section(cases: &[Case], options: &Options) -> Section {
+pub(super) fn section(cases: &[Case], options: &Options, missing: Option<&str>) -> Section {
     let (paper, floodmark) = (Scoring::paper(), Scoring::floodmark());
     let mut groups: BTreeMap<(Group, String), Blocked> = BTreeMap::new();
     for case in cases {
@@ -71,6 +71,9 @@ pub(super) fn section(cases: &[Case], options: &Options) -> Section {
          meant to draw harmful text, mostly no injection; multi_turn_attacks aims at harmful content, not at an application.",
         options.split.name()
     ));
+    if let Some(missing) = missing {
+        section.text(format!("No conversations were assembled: {missing}."));
+    }
     let columns = ["group", "set or kind", "paper, whole", "paper, any request", "floodmark, any request", "weighted average, whole"];
     let caption = "Blocked. Shares with Wilson's interval at the effective number of units; the unit is the set's own, of assembled conversations that of the text in the attack's place (control \
                    and single texts) or the joint unit of several. Fillers are shared, so the intervals of assembled ones leave their share out.";

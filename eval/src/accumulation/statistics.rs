@@ -28,13 +28,13 @@ pub(super) fn all(levels: &Levels, median: f64) -> Vec<Statistic> {
     let Levels { tau_event, event_block, drift, alarm } = *levels;
     let mut all: Vec<Statistic> = Vec::new();
     let mut add = |name: String, value: Box<dyn Fn(&Case) -> f64>| all.push(Statistic { name, value });
-    add(PEAK.to_owned(), over(|events| peak(events)));
+    add(PEAK.to_owned(), over(peak));
     for (name, drift) in [("baked drift", drift), ("benign median as drift", median), ("drift .5", 0.5)] {
         add(format!("persistence, {name} ({drift:.3})"), over(move |events| persistence(events, drift)));
     }
     add("frac_over_tau".to_owned(), over(move |events| fraction(events, tau_event)));
-    add("mean of the two highest".to_owned(), over(|events| top_two(events)));
-    add("noisy or".to_owned(), over(|events| noisy_or(events)));
+    add("mean of the two highest".to_owned(), over(top_two));
+    add("noisy or".to_owned(), over(noisy_or));
     add("pattern score, profile paper".to_owned(), pattern(Scoring::paper()));
     add("pattern score, profile floodmark".to_owned(), pattern(Scoring::floodmark()));
     let parts =

@@ -36,12 +36,14 @@ struct Plan {
     texts: Vec<usize>,
 }
 
-/// The conversation `number` of `kind`.
-pub fn conversation(pool: &Pool, split: Split, seed: u64, kind: Kind, number: usize) -> anyhow::Result<Conversation> {
-    let like = if kind == Kind::Control { Kind::ATTACKS[number % Kind::ATTACKS.len()] } else { kind };
-    let rank = if kind == Kind::Control { number / Kind::ATTACKS.len() } else { number };
-    let (leading, round) =
-        leading(pool, seed, kind, like, rank).context("no attack text has enough words, or enough others of its source")?;
+/// The conversation `number` of `kind`; the control is made as each of the kinds `like` in turn.
+pub fn conversation(pool: &Pool, split: Split, seed: u64, kind: Kind, like: &[Kind], number: usize) -> anyhow::Result<Conversation> {
+    let (like, rank) = match kind {
+        Kind::Control => (like[number % like.len()], number / like.len()),
+        _ => (kind, number),
+    };
+    let leaders = pool.leaders.get(if like == Kind::SparseBenign { &Kind::SingleHit } else { &like });
+    let (leading, round) = leading(leaders.map_or(&[], Vec::as_slice), seed, kind, like, rank).context("no attack text to begin with")?;
     let mut chance = chance(seed, kind, &format!("{number} of round {round}"));
     let plan = plan(pool, like, leading, &mut chance);
     let mut taken = BTreeSet::new();
@@ -101,14 +103,8 @@ fn chance(seed: u64, kind: Kind, what: &str) -> Chance {
 }
 
 /// The attack text that a conversation is made around, and in which round: every text leads one before any leads a second.
-fn leading(pool: &Pool, seed: u64, kind: Kind, like: Kind, rank: usize) -> Option<(usize, usize)> {
-    let fits = |text: &Text| match like {
-        // With three turns at least two of them need a text.
-        Kind::Persistent | Kind::Escalating => pool.blocks[text.block].texts.len() >= MIN_TURNS - 1,
-        Kind::Split => text.most_parts > 1,
-        _ => true,
-    };
-    let mut leaders: Vec<usize> = pool.attacks.iter().enumerate().filter(|(_, text)| fits(text)).map(|(at, _)| at).collect();
+fn leading(leaders: &[usize], seed: u64, kind: Kind, like: Kind, rank: usize) -> Option<(usize, usize)> {
+    let mut leaders = leaders.to_vec();
     let round = rank.checked_div(leaders.len())?;
     chance(seed, kind, &format!("round {round} like {}", like.name())).shuffle(&mut leaders);
     leaders.get(rank % leaders.len()).map(|&at| (at, round))

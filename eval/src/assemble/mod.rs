@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::data::{Record, Split};
@@ -135,20 +135,48 @@ impl Assembler {
     /// Reads the texts of one part of a data folder.
     ///
     /// # Errors
-    /// When the data cannot be read, or hold no attack texts or no benign ones.
+    /// When the data cannot be read, or hold no attack texts or too few benign ones.
     pub fn new(data: &Path, split: Split, seed: u64) -> anyhow::Result<Self> {
+        let assembler = Self::read(data, split, seed)?;
+        match assembler.missing() {
+            Some(missing) => bail!("{missing}"),
+            None => Ok(assembler),
+        }
+    }
+
+    /// As [`Self::new`], but what the data lack is no error: [`Self::missing`] says it, and nothing can be assembled then.
+    ///
+    /// # Errors
+    /// When the data cannot be read.
+    pub fn read(data: &Path, split: Split, seed: u64) -> anyhow::Result<Self> {
         Ok(Assembler { pool: Pool::read(data, split, seed)?, split, seed })
     }
 
-    /// Gives `take` `number` conversations of `kind`.
+    /// What the data lack.
+    pub fn missing(&self) -> Option<&str> {
+        self.pool.missing.as_deref()
+    }
+
+    /// The kinds that the attack texts are enough for: persistent and escalating ones need several of one source, split ones need words.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let possible = |kind: &Kind| self.missing().is_none() && self.pool.leaders.get(kind).is_none_or(|leaders| !leaders.is_empty());
+        Kind::ALL.into_iter().filter(possible).collect()
+    }
+
+    /// Gives `take` `number` conversations of `kind`; none of a kind that the texts are not enough for.
     ///
     /// # Errors
     /// What `take` says, with the conversation's kind and number.
     pub fn each(&self, kind: Kind, number: usize, mut take: impl FnMut(&Conversation) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let kinds = self.kinds();
+        if !kinds.contains(&kind) {
+            return Ok(());
+        }
+        let like: Vec<Kind> = kinds.into_iter().filter(|kind| kind.is_attack()).collect();
         for at in 0..number {
-            let conversation =
-                compose::conversation(&self.pool, self.split, self.seed, kind, at).with_context(|| format!("{} {at}", kind.name()))?;
-            take(&conversation).with_context(|| format!("{} {at}", kind.name()))?;
+            compose::conversation(&self.pool, self.split, self.seed, kind, &like, at)
+                .and_then(|conversation| take(&conversation))
+                .with_context(|| format!("{} {at}", kind.name()))?;
         }
         Ok(())
     }
@@ -177,16 +205,15 @@ impl Args {
     /// When the data cannot be read or hold too little, or the file cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
         let assembler = Assembler::new(&self.data, self.split, self.seed)?;
-        match &self.out {
-            None => self.write(&assembler, io::stdout().lock()),
-            Some(path) => {
-                let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-                self.write(&assembler, BufWriter::new(file))?;
-                let (kinds, number, of) = (Kind::ALL.len(), self.number, &assembler.pool);
-                eprintln!("{number} conversations of each of {kinds} kinds from {of}, written to {}", path.display());
-                Ok(())
-            }
+        for kind in Kind::ALL.into_iter().filter(|kind| !assembler.kinds().contains(kind)) {
+            eprintln!("no conversations of kind {}: no source has enough attack texts, or long enough ones", kind.name());
         }
+        let Some(path) = &self.out else { return self.write(&assembler, io::stdout().lock()) };
+        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        self.write(&assembler, BufWriter::new(file))?;
+        let (kinds, number, of) = (assembler.kinds().len(), self.number, &assembler.pool);
+        eprintln!("{number} conversations of each of {kinds} kinds from {of}, written to {}", path.display());
+        Ok(())
     }
 
     fn write(&self, assembler: &Assembler, mut to: impl Write) -> anyhow::Result<()> {

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-use anyhow::bail;
-
+use super::Kind;
 use super::cut::cut;
 use crate::data::{self, Label, Record, Split, unit};
 use crate::events::{self, Channel, of_record};
@@ -66,12 +65,16 @@ pub struct Pool {
     pub benign: Vec<Text>,
     /// User turns of each benign conversation.
     pub chats: Vec<Vec<String>>,
+    /// The attack texts that conversations of each kind of attack can be made around.
+    pub leaders: BTreeMap<Kind, Vec<usize>>,
+    /// What is not there but needed.
+    pub missing: Option<String>,
 }
 
 impl fmt::Display for Pool {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units: BTreeSet<&str> = self.attacks.iter().map(|text| text.unit.as_str()).collect();
-        let Pool { attacks, blocks, benign, chats } = self;
+        let Pool { attacks, blocks, benign, chats, .. } = self;
         let benign = benign.iter().filter(|text| text.single).count();
         let (attacks, blocks, chats, units) = (attacks.len(), blocks.len(), chats.len(), units.len());
         write!(to, "{attacks} attack texts in {units} units ({blocks} joint ones), {benign} benign texts and {chats} benign conversations")
@@ -121,7 +124,13 @@ impl Pool {
                 if record.text.is_some() {
                     for event in of_record(&file.set, record)? {
                         let key = key(&event.text);
-                        if event.split != split || !seen.insert(key) {
+                        if event.split != split {
+                            continue;
+                        }
+                        if event.label == events::Label::Benign {
+                            honest.insert(key);
+                        }
+                        if !seen.insert(key) {
                             continue;
                         }
                         let source = format!("{}/{}", event.set, event.source);
@@ -129,10 +138,7 @@ impl Pool {
                         let text = Text::new(event.text, event.channel, source, unit, true);
                         match event.label {
                             events::Label::Attack => attacks.offer(text),
-                            events::Label::Benign => {
-                                honest.insert(key);
-                                benign.offer(text);
-                            }
+                            events::Label::Benign => benign.offer(text),
                             events::Label::Unclear => {}
                         }
                     }
@@ -155,32 +161,52 @@ impl Pool {
             talked.push(turns);
         }
         let attacks: Vec<Text> = attacks.kept.into_iter().filter(|text| !honest.contains(&key(&text.text))).collect();
-        let (shown, name) = (folder.display(), split.name());
-        let wanted = "records with `text` and `channel`";
-        if attacks.is_empty() {
-            bail!(
-                "{shown} holds no attack texts of {name} to assemble conversations from: {wanted} and the label `attack` (docs/data-format.md)"
-            );
-        }
-        if benign.iter().all(|text| text.channel != Channel::User) && talked.is_empty() {
-            let chats = format!("conversations of {MIN_TURNS} user turns and more");
-            bail!(
-                "{shown} holds no benign user texts of {name} to assemble conversations from: {wanted} `user`, or {chats}, with the label `benign` (docs/data-format.md)"
-            );
-        }
-        for channel in [Channel::User, Channel::ToolResult] {
-            let needed = attacks.iter().any(|text| text.channel == channel);
-            if needed && benign.iter().all(|text| text.channel != channel) {
-                let channel = if channel == Channel::User { "user" } else { "tool" };
-                bail!(
-                    "{shown} holds attack texts but no benign ones of channel {channel} in {name}: the control needs some, {wanted} and the label `benign`"
-                );
-            }
-        }
         benign.sort_by_cached_key(|text| (text.text.len(), key(&text.text)));
-        let mut pool = Pool { attacks, blocks: Vec::new(), benign, chats: talked };
+        let mut pool = Pool { attacks, benign, chats: talked, ..Pool::default() };
+        pool.missing = pool.lacks(&format!("{} in {}", split.name(), folder.display()));
         pool.join_units(seed);
+        for kind in Kind::ATTACKS {
+            let leaders = (0..pool.attacks.len()).filter(|at| pool.leads(&pool.attacks[*at], kind)).collect();
+            pool.leaders.insert(kind, leaders);
+        }
         Ok(pool)
+    }
+
+    /// What is not there but needed.
+    fn lacks(&self, place: &str) -> Option<String> {
+        let wanted = "records with `text`, `channel` and the label";
+        if self.attacks.is_empty() {
+            return Some(format!(
+                "no attack texts of {place} to assemble conversations from; give {wanted} `attack` (docs/data-format.md)"
+            ));
+        }
+        let users = self.benign.iter().filter(|text| text.single && text.channel == Channel::User).count();
+        if users < 2 * MAX_TURNS && self.chats.iter().all(|chat| chat.len() < MAX_TURNS) {
+            let (enough, chats) = (2 * MAX_TURNS, format!("conversations of {MAX_TURNS} user turns and more"));
+            return Some(format!(
+                "too few benign user texts of {place} to assemble conversations from; give at least {enough} {wanted} `benign`, or {chats} (docs/data-format.md)"
+            ));
+        }
+        let channels = [(Channel::User, "user"), (Channel::ToolResult, "tool")];
+        let of = |texts: &[Text], channel| texts.iter().any(|text| text.channel == channel);
+        let lacking = channels.into_iter().find(|(channel, _)| of(&self.attacks, *channel) && !of(&self.benign, *channel));
+        lacking.map(|(_, name)| {
+            format!("no benign texts of channel {name} in {place}, but attack texts that the control needs some for; give {wanted} `benign` (docs/data-format.md)")
+        })
+    }
+
+    /// Whether conversations of a kind can be made around a text.
+    fn leads(&self, text: &Text, kind: Kind) -> bool {
+        match kind {
+            // With three turns at least two of them need a text.
+            Kind::Persistent | Kind::Escalating => self.blocks[text.block].texts.len() >= MIN_TURNS - 1,
+            // The control needs one that can be cut as well.
+            Kind::Split => {
+                text.most_parts > 1
+                    && self.benign.iter().any(|benign| benign.channel == text.channel && benign.most_parts >= text.most_parts)
+            }
+            _ => true,
+        }
     }
 
     /// Puts units of one source and channel together until each block has as many texts as a conversation may need. Blocks share no unit, so conversations of
