@@ -116,26 +116,34 @@ fn one_split_is_judged_alone_and_written_where_asked() {
 fn what_cannot_be_read_is_named_with_its_line() {
     let good = record("1", "benign", "train", &users("u1", &["Hello."]));
     for (bad, words) in [
-        ("{".to_owned(), "not a record"),
+        ("{".to_owned(), "no JSON: EOF while parsing"),
         (record("1", "benign", "later", &users("u1", &["Hello."])), "unknown variant `later`"),
-        (record("1", "benign", "train", r#""unit":"u""#), "either messages or a text"),
+        (record("1", "benign", "train", r#""unit":"u""#), "neither `messages` nor `text`"),
     ] {
         let data = folder(&[("chats/conversations.jsonl.gz", &[good.clone(), String::new(), bad])]);
         let said = complaint(data.path(), &[]);
         assert!(said.contains("chats/conversations.jsonl.gz:3: ") && said.contains(words), "{said}");
     }
-    let without_channel = record("r7", "attack", "train", r#""unit":"u","text":"x""#);
-    let data = folder(&[("mails/events.jsonl.gz", &[without_channel])]);
-    assert!(complaint(data.path(), &[]).contains("record r7 holds a text but no channel"));
-
-    fs::write(data.path().join("mails/events.jsonl.gz"), &good).unwrap();
-    assert!(complaint(data.path(), &[]).contains("mails/events.jsonl.gz:1: no gzip"));
+    let data = folder(&[("mails/events.jsonl.gz", &[good])]);
+    let file = data.path().join("mails/events.jsonl.gz");
+    let zipped = fs::read(&file).unwrap();
+    fs::write(&file, &zipped[..zipped.len() - 9]).unwrap();
+    assert!(complaint(data.path(), &[]).contains("mails/events.jsonl.gz:2: cannot be read, or its gzip is cut off"));
     fs::write(data.path().join("mails/README.md"), "# mails\n").unwrap();
     assert!(complaint(data.path(), &[]).contains("add a section `## Source`"));
-    fs::write(data.path().join("README.md"), "# Data\n").unwrap();
+    fs::write(data.path().join("README.md"), "| folder | file | records | labels | licence |\n").unwrap();
     assert!(complaint(data.path(), &[]).contains("names no licence for mails/events.jsonl.gz"));
-    assert!(complaint(&data.path().join("gone"), &[]).contains("is no data folder"));
-    assert!(complaint(TempDir::new().unwrap().path(), &[]).contains("is no data folder"));
+    assert!(complaint(&data.path().join("gone"), &[]).contains("give a data folder with --data"));
+    assert!(complaint(TempDir::new().unwrap().path(), &[]).contains("holds no *.jsonl or *.jsonl.gz"));
+}
+
+#[test]
+fn a_users_own_file_is_read_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("mine.jsonl");
+    fs::write(&file, format!("{{\"text\":\"{ATTACK}\",\"label\":\"attack\"}}\n")).unwrap();
+    let report = report(&file, &["--split", "test"]);
+    assert_eq!(row(&report, "## Data", "mine/mine.jsonl")[1..], ["1", "not named", "not named"]);
 }
 
 #[test]

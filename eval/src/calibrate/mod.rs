@@ -142,6 +142,15 @@ pub fn alarm(benign: &[Benign], drift: f64, plan: &Plan) -> anyhow::Result<Alarm
     at_level(benign, drift, above(persistence[beyond as usize]), plan)
 }
 
+/// The lowest level that none of these trajectories reaches.
+///
+/// # Errors
+/// When a number is not finite.
+pub fn above_all(benign: &[Benign], drift: f64) -> anyhow::Result<f64> {
+    let highest = benign.iter().try_fold(0.0, |highest: f64, run| Ok::<_, anyhow::Error>(highest.max(persistence(&run.scores, drift)?)))?;
+    Ok(above(highest))
+}
+
 /// What a level does to benign trajectories, whether [`alarm`] found it or it was raised since: above 1 - k no single event can reach it, for scores end at 1.
 ///
 /// # Errors

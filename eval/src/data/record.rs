@@ -1,27 +1,31 @@
 //! A record as the files spell it; keys that no measurement needs are passed over.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::{Deserialize, Deserializer};
+
+use super::message::Message;
 
 /// One conversation, agent run or single text.
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    /// Its id, unique in its file.
+    /// Its id, unique in its file; `line N` where the file names none.
+    #[serde(default, deserialize_with = "named")]
     pub id: String,
-    /// Where it comes from, finer than its set.
+    /// Where it comes from, finer than its set; the file's name where none is named.
+    #[serde(default, deserialize_with = "named")]
     pub source: String,
     /// What it is.
     pub label: Label,
-    /// The part of the data that its unit is in.
+    /// The part of the data that its unit is in; `test` where none is named.
+    #[serde(default)]
     pub split: Split,
     /// Its independence unit, where the set names one.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub unit: Option<String>,
     /// Suite of the task, of agent runs.
     #[serde(default)]
     pub suite: Option<String>,
     /// The user's task, of agent runs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub task: Option<String>,
     /// What the injection asks for, of attacked agent runs.
     #[serde(default)]
@@ -68,7 +72,7 @@ pub struct Record {
     /// Of single texts.
     #[serde(default)]
     pub text: Option<String>,
-    /// Where a single text comes in.
+    /// Where a single text comes in; of a file's texts `user` where none is named.
     #[serde(default)]
     pub channel: Option<Channel>,
 }
@@ -88,7 +92,7 @@ pub enum Label {
 }
 
 /// Part of the data, fixed for a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
     /// To choose patterns and weights on.
@@ -96,6 +100,7 @@ pub enum Split {
     /// To look at while choosing.
     Dev,
     /// To measure on.
+    #[default]
     Test,
 }
 
@@ -130,50 +135,22 @@ pub enum Channel {
     Tool,
 }
 
-/// A message of a conversation.
-#[derive(Debug, Deserialize)]
-pub struct Message {
-    /// `system`, `user`, `assistant` or `tool`.
-    pub role: String,
-    /// Its text.
-    pub content: String,
-    /// Of a tool's result: the tool.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// What the assistant calls.
-    #[serde(default)]
-    pub tool_calls: Vec<Call>,
-    /// Of a tool's result: why the call failed. Where there is no content the agent was shown this.
-    #[serde(default)]
-    pub error: Option<String>,
-    /// Number of the chat, in runs that went over several.
-    #[serde(default)]
-    pub session: Option<u32>,
-}
-
-impl Message {
-    /// What the model was shown of it.
-    pub fn shown(&self) -> &str {
-        match &self.error {
-            Some(error) if self.content.is_empty() => error,
-            _ => &self.content,
-        }
+/// A name, which files also spell as a number.
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a name is a text or a whole number")]
+    enum Word {
+        Text(String),
+        Number(i64),
     }
+    let word = Option::<Word>::deserialize(deserializer)?;
+    Ok(word.map(|word| match word {
+        Word::Text(text) => text,
+        Word::Number(number) => number.to_string(),
+    }))
 }
 
-/// A tool call.
-#[derive(Debug, Deserialize)]
-pub struct Call {
-    /// The tool.
-    pub name: String,
-    /// Its arguments, as JSON: an object, or a string that already holds one.
-    pub arguments: Box<RawValue>,
-}
-
-impl Call {
-    /// The arguments as the wire carries them: JSON in a string. Some sets hold that string already.
-    pub fn spelled(&self) -> String {
-        let spelled = self.arguments.get();
-        serde_json::from_str::<String>(spelled).unwrap_or_else(|_| spelled.to_owned())
-    }
+/// A name that is empty until the reader gives one.
+fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    word(deserializer).map(Option::unwrap_or_default)
 }

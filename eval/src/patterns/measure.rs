@@ -25,7 +25,7 @@ impl Measure {
 
     /// Judges a record and counts it where it belongs.
     pub(super) fn record(&self, file: &DataFile, record: &Record, tallies: &mut Tallies) -> anyhow::Result<()> {
-        let stem = file.name.trim_end_matches(".jsonl.gz");
+        let stem = file.stem();
         let set = format!("{}/{stem}", file.set);
         let unit = unit(&file.set, record);
         let Some(text) = &record.text else {

@@ -94,7 +94,7 @@ impl Args {
 
 /// A file by its set, and by its own name.
 fn names(file: &DataFile) -> [String; 2] {
-    [file.set.clone(), format!("{}/{}", file.set, file.name.trim_end_matches(".jsonl.gz"))]
+    [file.set.clone(), format!("{}/{}", file.set, file.stem())]
 }
 
 /// The rows as they are written.

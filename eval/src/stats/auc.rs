@@ -42,7 +42,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 pub(super) struct Ordered<T> {
     carriers: Vec<T>,
     /// Where each run of equal values ends.
-    ends: Vec<usize>,
+    ends: Vec<u32>,
 }
 
 impl<T> Ordered<T> {
@@ -51,15 +51,15 @@ impl<T> Ordered<T> {
         values.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut ends = Vec::new();
         for equal in values.chunk_by(|one, other| one.0 == other.0) {
-            ends.push(ends.last().unwrap_or(&0) + equal.len());
+            ends.push(ends.last().unwrap_or(&0) + equal.len() as u32);
         }
         Self { carriers: values.into_iter().map(|(_, carrier)| carrier).collect(), ends }
     }
 
     /// Runs of carriers with equal values, the lowest first.
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = &[T]> {
-        let from = |at: usize| at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        (0..self.ends.len()).map(move |at| &self.carriers[from(at)..self.ends[at]])
+        let from = |at: usize| at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        (0..self.ends.len()).map(move |at| &self.carriers[from(at)..self.ends[at] as usize])
     }
 
     /// Counts the pairs; `weight` says whether a carrier is a positive, and how often it is there.
@@ -81,35 +81,96 @@ impl<T> Ordered<T> {
 
 /// How often negatives and positives are in a run.
 pub(super) fn sums<T>(run: &[T], weight: &impl Fn(&T) -> (bool, u64)) -> [u64; 2] {
-    let mut sums = [0, 0];
+    let (mut all, mut positives) = (0, 0);
     for carrier in run {
         let (positive, times) = weight(carrier);
-        sums[usize::from(positive)] += times;
+        all += times;
+        positives += if positive { times } else { 0 };
     }
-    sums
+    [all - positives, positives]
 }
 
-/// A value's trajectory: its unit, and whether it is a positive.
-pub(super) type Carrier = (usize, bool);
+/// What a value belongs to: its unit, and whether it is a positive, in one small number, since half a million of them are gone through for each draw.
+#[derive(Clone, Copy)]
+pub(super) struct Carrier(u32);
 
-impl Ordered<Carrier> {
-    /// The AUC where each unit is there so often.
+impl Carrier {
+    pub const fn new(unit: usize, positive: bool) -> Self {
+        Self((unit as u32) << 1 | positive as u32)
+    }
+
+    /// Whether it is a positive, and how often its unit is there.
+    pub fn weight(self, times: &[u32]) -> (bool, u64) {
+        (self.positive(), times[self.unit()].into())
+    }
+
+    const fn unit(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    const fn positive(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// Values of units, whose AUC is taken in one sample after the other.
+pub(super) struct Drawn {
+    /// In each run the negatives come first.
+    ordered: Ordered<Carrier>,
+    /// Runs that hold both, as ranges of carriers.
+    mixed: Vec<(u32, u32)>,
+}
+
+impl Drawn {
+    pub fn new(negatives: Vec<(f64, Carrier)>, positives: Vec<(f64, Carrier)>) -> Self {
+        // The sort keeps the order of equal values; there is one zero only.
+        let ordered = Ordered::new(negatives.into_iter().chain(positives).map(|(value, carrier)| (value + 0.0, carrier)));
+        let starts = [0].into_iter().chain(ordered.ends.iter().copied());
+        let both = |&(from, end): &(u32, u32)| {
+            let run = &ordered.carriers[from as usize..end as usize];
+            run.iter().any(|carrier| carrier.positive()) && run.iter().any(|carrier| !carrier.positive())
+        };
+        let mixed = starts.zip(ordered.ends.iter().copied()).filter(both).collect();
+        Self { ordered, mixed }
+    }
+
+    /// Runs of equal values, the lowest first.
+    pub fn runs(&self) -> impl DoubleEndedIterator<Item = &[Carrier]> {
+        self.ordered.runs()
+    }
+
+    /// The AUC where each unit is there so often. One pass that never branches: each positive wins over all negatives so far, and of a tie the half too much is
+    /// taken back where both are in one run.
     pub fn drawn(&self, times: &[u32]) -> Auc {
-        self.pairs(|&(unit, positive)| (positive, u64::from(times[unit])))
+        let (mut all, mut negatives, mut won) = (0_u64, 0_u64, 0_u64);
+        for carrier in &self.ordered.carriers {
+            let times = u64::from(times[carrier.unit()]);
+            let positive = u64::from(carrier.positive()) * times;
+            all += times;
+            negatives += times - positive;
+            won += positive * negatives;
+        }
+        let ties = self.mixed.iter().map(|&(from, end)| {
+            let [negative, positive] = sums(&self.ordered.carriers[from as usize..end as usize], &|carrier| carrier.weight(times));
+            negative * positive
+        });
+        let ties = ties.sum();
+        Auc { doubled: 2 * won - ties, pairs: negatives * (all - negatives), ties }
     }
 
     /// The AUC without each unit in turn, in one pass: a unit takes with it what its positives won and what was won over its negatives, and of that the pairs
     /// among its own values only once.
     pub fn without_each(&self, units: usize) -> Vec<f64> {
         let all = self.drawn(&vec![1; units]);
-        let total = sums(&self.carriers, &|carrier: &Carrier| (carrier.1, 1));
+        let each_once = |carrier: &Carrier| (carrier.positive(), 1);
+        let total = sums(&self.ordered.carriers, &each_once);
         let mut lost = vec![0_u64; units];
         let mut own = vec![Own::default(); units];
         let (mut positives, mut negatives) = (0, 0);
-        for (number, run) in self.runs().enumerate() {
-            let [negative, positive] = sums(run, &|carrier: &Carrier| (carrier.1, 1));
+        for (number, run) in self.ordered.runs().enumerate() {
+            let [negative, positive] = sums(run, &each_once);
             positives += positive;
-            for &(unit, is_positive) in run {
+            for (unit, is_positive) in run.iter().map(|carrier| (carrier.unit(), carrier.positive())) {
                 lost[unit] += if is_positive { 2 * negatives + negative } else { 2 * (total[1] - positives) + positive };
                 own[unit].see(number, is_positive);
             }
@@ -160,11 +221,18 @@ mod tests {
 
     use super::*;
 
+    fn drawn(values: &[(f64, bool, usize)]) -> Drawn {
+        let of = |group: bool| {
+            values.iter().filter(move |value| value.1 == group).map(|&(value, positive, unit)| (value, Carrier::new(unit, positive)))
+        };
+        Drawn::new(of(false).collect(), of(true).collect())
+    }
+
     /// A trajectory of several events counts as many pairs, as often as its unit is drawn.
     #[test]
     fn events_are_drawn_with_their_trajectory() {
         let values = [(0.1, true, 1), (0.2, false, 2), (0.4, true, 0), (0.5, false, 2), (0.6, true, 0), (0.8, true, 0)];
-        let ordered = Ordered::new(values.map(|(value, positive, unit)| (value, (unit, positive))));
+        let ordered = drawn(&values);
         assert_eq!(ordered.drawn(&[1, 1, 1]), Auc { doubled: 10, pairs: 8, ties: 0 });
         assert_eq!(ordered.drawn(&[2, 0, 2]), Auc { doubled: 40, pairs: 24, ties: 0 });
         assert_eq!(ordered.drawn(&[0, 2, 2]), Auc { doubled: 0, pairs: 8, ties: 0 });
@@ -177,7 +245,7 @@ mod tests {
             values in proptest::collection::vec((0u8..12, any::<bool>(), 0usize..5), 0..40), times in proptest::collection::vec(0u32..4, 5)
         ) {
             let values: Vec<_> = values.iter().map(|&(value, positive, unit)| (f64::from(value) / 8.0, positive, unit)).collect();
-            let ordered = Ordered::new(values.iter().map(|&(value, positive, unit)| (value, (unit, positive))));
+            let ordered = drawn(&values);
             let mut pairs = Auc::default();
             for (one, _, of_one) in values.iter().filter(|value| value.1) {
                 for (other, _, of_other) in values.iter().filter(|value| !value.1) {
@@ -192,6 +260,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(ordered.drawn(&times), pairs);
+            prop_assert_eq!(ordered.ordered.pairs(|carrier| carrier.weight(&times)), pairs);
             for (unit, found) in ordered.without_each(5).into_iter().enumerate() {
                 let mut times = [1; 5];
                 times[unit] = 0;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::auc::{Carrier, Ordered, sums};
+use super::auc::{Carrier, Drawn, sums};
 use super::draw::Chance;
 use super::spread::{Compared, Spread};
+use super::threshold::allowed;
 
 /// How samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,11 +121,10 @@ impl Samples {
         self.spread(|times| {
             let total = |group: usize| counts.iter().zip(times).map(|(counts, &times)| counts[group] * u64::from(times)).sum::<u64>();
             let (positives, negatives) = (total(0), total(1));
-            // As in `Threshold::fix`: a hundredth of a hundred is one.
-            let allowed = (fpr * negatives as f64 + 1e-9).floor() as u64;
+            let allowed = allowed(fpr, negatives);
             let (mut hits, mut reached) = (0, 0);
             for run in ordered.runs().rev() {
-                let [negative, positive] = sums(run, &|&(unit, positive): &Carrier| (positive, u64::from(times[unit])));
+                let [negative, positive] = sums(run, &|carrier: &Carrier| carrier.weight(times));
                 reached += negative;
                 if reached > allowed {
                     break;
@@ -209,22 +209,21 @@ impl Samples {
         }
     }
 
-    fn ordered<'v>(&self, values: [impl ExactSizeIterator<Item = &'v [f64]>; 2]) -> Ordered<Carrier> {
-        let mut all = Vec::new();
-        for ((values, units), positive) in values.into_iter().zip(&self.units).zip([true, false]) {
-            assert_eq!(units.len(), values.len(), "values for each trajectory");
-            for (&unit, values) in units.iter().zip(values) {
-                all.extend(values.iter().map(|&value| (value, (unit, positive))));
-            }
-        }
-        Ordered::new(all)
+    fn ordered<'v, I: ExactSizeIterator<Item = &'v [f64]>>(&self, [positives, negatives]: [I; 2]) -> Drawn {
+        let of = |group: Group, values: I| {
+            assert_eq!(self.units(group).len(), values.len(), "values for each trajectory");
+            let carrier = |unit| Carrier::new(unit, group == Group::Positives);
+            let of_unit = |(&unit, values): (&usize, &'v [f64])| values.iter().map(move |&value| (value, carrier(unit)));
+            self.units(group).iter().zip(values).flat_map(of_unit).collect::<Vec<_>>()
+        };
+        Drawn::new(of(Group::Negatives, negatives), of(Group::Positives, positives))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Auc, median, recall_at};
     use super::*;
+    use crate::stats::{Auc, median, recall_at};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()

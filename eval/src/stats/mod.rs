@@ -1,4 +1,5 @@
 //! Statistics for records that are not independent of each other. They know nothing of the gateway, so that what verifies it may use them too.
+//! Values are finite numbers; what is equal is a tie.
 //!
 //! ```text
 //! counts of a unit's records -> Share (Wilson, Clopper-Pearson at Kish's number) -> precision at a prevalence

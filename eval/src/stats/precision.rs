@@ -15,11 +15,11 @@ pub fn precision(recall: Estimate, false_positives: Estimate, prevalence: f64) -
         (right + wrong > 0.0).then(|| right / (right + wrong))
     };
     let value = at(recall.value, false_positives.value)?;
-    let ends = recall.ends.zip(false_positives.ends).and_then(|(recall, rate)| {
+    let ends = recall.ends.zip(false_positives.ends).map(|(recall, rate)| {
         // Where the better ends flag nothing, that end is the border.
         let low = at(recall.low, rate.high).unwrap_or(0.0);
         let high = at(recall.high, rate.low).unwrap_or(1.0);
-        (low <= high).then_some(Ends { low, high, method: BY_ENDS })
+        Ends { low, high, method: BY_ENDS }
     });
     Some(Estimate { value, ends })
 }

@@ -54,8 +54,9 @@ impl Spread {
         if self.drawn.is_empty() || self.without.is_empty() || all().any(|value| !value.is_finite()) {
             return None;
         }
-        let below = self.drawn.iter().filter(|&&value| value < self.value).count() as f64;
-        let equal = self.drawn.iter().filter(|&&value| value == self.value).count() as f64;
+        let off = noise(self.value);
+        let below = self.drawn.iter().filter(|&&value| value < self.value - off).count() as f64;
+        let equal = self.drawn.iter().filter(|&&value| (value - self.value).abs() <= off).count() as f64;
         let z0 = normal().inverse_cdf((below + equal / 2.0) / self.drawn.len() as f64);
         let mean = self.without.iter().sum::<f64>() / self.without.len() as f64;
         let moment = |power| self.without.iter().map(|value| (mean - value).powi(power)).sum::<f64>();
@@ -95,7 +96,7 @@ impl Spread {
         let mut drawn = self.drawn.clone();
         drawn.sort_by(f64::total_cmp);
         let (first, last) = (drawn.first()?, drawn.last()?);
-        if first == last || !(last - first).is_finite() {
+        if !(last - first).is_finite() || last - first <= noise(*last) {
             return None;
         }
         let number = drawn.len() as f64;
@@ -105,6 +106,11 @@ impl Spread {
         });
         Some(Ends { low, high, method })
     }
+}
+
+/// What rounding does to a mean or a difference at most: figures that differ by no more are equal.
+fn noise(value: f64) -> f64 {
+    1e-12 * value.abs().max(1.0)
 }
 
 /// A statistic's AUC.
@@ -171,6 +177,11 @@ mod tests {
     fn what_does_not_vary_or_exist_has_no_interval() {
         assert_eq!(Spread::new(0.5, vec![0.5; 9], vec![0.5, 0.5]).interval(), None);
         assert_eq!(Spread::new(0.5, Vec::new(), Vec::new()).interval(), None);
+        let (one, other) = (0.9 - 0.7, 0.7 - 0.5);
+        assert!(one != other, "rounding parts them");
+        assert_eq!(Spread::new(one, vec![one, other], vec![one, other]).interval(), None);
+        let z0 = |drawn| Spread::new(one, vec![drawn, 0.1, 0.3], vec![0.1, 0.3]).bca().unwrap().z0;
+        assert_eq!((z0(one), z0(other)), (0.0, 0.0));
         let undefined = Spread::new(0.5, vec![0.2, f64::NAN, 0.7], vec![0.5, 0.6]);
         assert_eq!((undefined.ends(), undefined.percentile_ends()), (None, None));
         let without = Spread::new(0.5, vec![0.2, 0.7], vec![0.5, f64::NAN]);

@@ -20,9 +20,8 @@ impl Threshold {
     /// of them is left, and what is measured at it is a lower bound of what more scores would allow.
     pub fn fix(mut scores: Vec<f64>, nominal: f64) -> Option<Self> {
         scores.sort_by(|one, other| other.total_cmp(one));
-        // A hundredth of a hundred is one, whatever the binary fraction says.
-        let allowed = (nominal * scores.len() as f64 + 1e-9).floor() as usize;
         scores.first()?;
+        let allowed = allowed(nominal, scores.len() as u64) as usize;
         // All of a tie reach a value or none does, so the next larger number is taken behind the first that may not.
         let value = scores.get(allowed).map_or(f64::NEG_INFINITY, |over| over.next_up());
         let reached = scores.iter().filter(|score| **score >= value).count();
@@ -33,6 +32,12 @@ impl Threshold {
     pub fn reached_by(&self, score: f64) -> bool {
         score >= self.value
     }
+}
+
+/// How many of a number of scores may reach a threshold.
+pub(super) fn allowed(nominal: f64, scores: u64) -> u64 {
+    // A hundredth of a hundred is one, whatever the binary fraction says.
+    (nominal * scores as f64 + 1e-9).floor() as u64
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use floodmark_core::Detector;
 use floodmark_core::detector::{Levels, LinearModel, Member, Model, Platt};
 
-use crate::calibrate::{Alarm, Benign, Drift, Plan, alarm, at_level};
+use crate::calibrate::{Alarm, Benign, Drift, Plan, above_all, alarm, at_level};
 use crate::events::{Channel, Event, Label, Scorer, views};
 
 use super::crates::{CRATES, Piece};
@@ -117,7 +117,7 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     let seen = alarm(&runs, drift, &Plan { false_alarms: share, draws: draws_for(share), ..plan }).context("the alarm level")?;
     // No single event reaches 1 - k: what one event says is the blocking level's part.
     let of_groups = groups_level(by_length(&runs, &runs), drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?;
-    let level = of_groups.max(seen.level).max(1.0 - drift + ABOVE);
+    let level = of_groups.max(seen.level).max(above_all(&runs, drift)?).max(1.0 - drift + ABOVE);
     let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level };
     Ok(Calibrated { platt, levels, median: Drift::Median.of(&runs)?, alarm: at_level(&runs, drift, level, &plan)?, block })
 }
