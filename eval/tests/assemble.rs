@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use floodmark_eval::accumulation::{Options, sections};
+use floodmark_eval::assemble::assemble;
 use floodmark_eval::data::{Record, Split};
 use floodmark_eval::report::{Block, Cell};
 use floodmark_eval::stats::Plan;
@@ -133,6 +134,8 @@ fn the_same_seed_gives_the_same_bytes() {
     let one = run(data.path(), &["--number", "20", "--seed", "4"]).stdout;
     assert_eq!(one, run(data.path(), &["--number", "20", "--seed", "4"]).stdout);
     assert_ne!(one, run(data.path(), &["--number", "20", "--seed", "5"]).stdout);
+    let in_memory = assemble(data.path(), Split::Test, 4, 20).unwrap();
+    assert_eq!(one, in_memory.iter().map(|conversation| conversation.line() + "\n").collect::<String>().into_bytes());
     let few = lines(data.path(), &["--number", "3", "--seed", "4"]);
     let many = lines(data.path(), &["--number", "20", "--seed", "4"]);
     assert_eq!(few[3..6], many[20..23], "the first ones do not depend on how many follow");
@@ -167,6 +170,29 @@ fn what_is_missing_is_named() {
         let found = sections(&Options::new(data.path(), Split::Test, Plan { draws: 10, seed: 1 })).unwrap();
         assert_eq!(found.iter().map(|section| section.id).collect::<Vec<_>>(), ["worked-examples"], "the rest of a report does without");
     }
+}
+
+/// What is written is data that the other commands read.
+#[test]
+fn what_was_assembled_is_data() {
+    let data = data();
+    let path = data.path().join("assembled.jsonl");
+    assert!(run(data.path(), &["--number", "5", "--out", path.to_str().unwrap()]).status.success());
+    let files = floodmark_eval::data::files(&path).unwrap();
+    let mut kinds = BTreeSet::new();
+    files[0]
+        .each(|record| {
+            let bodies = floodmark_eval::requests::chats(record.messages.as_deref().unwrap());
+            assert_eq!(bodies.len(), 1, "{}", record.id);
+            kinds.insert((record.technique.clone().unwrap(), record.label == floodmark_eval::data::Label::Attack));
+            Ok(())
+        })
+        .unwrap();
+    let expected = ["control", "escalating", "persistent", "single_hit", "sparse_benign", "split"];
+    assert_eq!(
+        kinds.into_iter().collect::<Vec<_>>(),
+        expected.map(|kind| (kind.to_owned(), !["control", "sparse_benign"].contains(&kind)))
+    );
 }
 
 /// One short attack text: what needs several, or words to cut between, is left out, and the control does without those kinds too.

@@ -13,6 +13,8 @@ use crate::stats::{Samples, Share, Spread, Threshold, median};
 
 /// The share of the control that may be blocked.
 const NOMINAL: f64 = 0.01;
+/// The reference of log odds at the gateway's levels: at .5, best at 1 % of the control, honest agent runs reach what one blocking event does.
+const LOG_REFERENCE: f64 = 1.0;
 /// What is asked of each kind, and the references: pattern score, best linear maximum.
 const GOALS: [(Kind, f64, f64, f64); 4] = [
     (Kind::Persistent, 0.85, 0.48, 0.85),
@@ -201,9 +203,18 @@ fn at_levels(cases: &[Case], levels: &Levels) -> Table {
     add(format!("an event at {event_block}"), &event);
     add(format!("persistence, drift {drift:.3}, alarm {alarm:.3}"), &|case| adds_up(case, drift, alarm));
     add("patterns, profile floodmark".to_owned(), &patterns);
-    for (drift, alarm) in [(0.347, 1.6), (0.5, 0.9), (0.6, 0.6)] {
+    // What version 1-679e86f9c0d9 of the detector brought, and a drift and alarm that were tried on dev.
+    for (drift, alarm) in [(0.347, 1.987), (0.6, 0.6)] {
         let blocks = |case: &Case| event(case) || adds_up(case, drift, alarm) || patterns(case);
-        add(format!("all rules, with drift {drift} and alarm {alarm}"), &blocks);
+        add(format!("all rules, but drift {drift} and alarm {alarm}"), &blocks);
     }
+    let all = |case: &Case| event(case) || adds_up(case, drift, alarm) || patterns(case);
+    let joined = |case: &Case| case.chats.iter().any(|chat| chat.joined >= event_block - SCORE_TOLERANCE);
+    add(format!("all rules, and two or three user messages in a row as one text at {event_block}"), &|case| all(case) || joined(case));
+    let level = statistics::log_odds(&[event_block], LOG_REFERENCE);
+    let odds = |case: &Case| case.chats.iter().any(|chat| statistics::log_odds(&chat.events, LOG_REFERENCE) >= level - SCORE_TOLERANCE);
+    add(format!("all rules, and a CUSUM of log odds, reference {LOG_REFERENCE}, where one event at {event_block} brings it"), &|case| {
+        all(case) || odds(case)
+    });
     table
 }

@@ -13,7 +13,7 @@ mod worked;
 use std::path::PathBuf;
 
 use crate::assemble;
-use crate::data::Split;
+use crate::data::{OnBroken, Split};
 use crate::report::Section;
 use crate::stats::Plan;
 
@@ -30,12 +30,14 @@ pub struct Options {
     pub number: usize,
     /// How intervals are drawn.
     pub plan: Plan,
+    /// What becomes of broken lines; who reads the data for the rest of a report tells of them.
+    pub on_broken: OnBroken,
 }
 
 impl Options {
     /// As reports measure.
     pub fn new(data: impl Into<PathBuf>, split: Split, plan: Plan) -> Self {
-        Options { data: data.into(), split, seed: assemble::SEED, number: assemble::NUMBER, plan }
+        Options { data: data.into(), split, seed: assemble::SEED, number: assemble::NUMBER, plan, on_broken: OnBroken::Stop }
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) fn all(levels: &Levels, median: f64) -> Vec<Statistic> {
     let tau = Params::default().tau;
     let turns = move |case: &Case| case.chats.iter().map(|chat| chat.highest_turn / event_block).fold(0.0, f64::max);
     add(GATEWAY.to_owned(), Box::new(move |case| turns(case).max(sums(case)).max(patterns(case) / tau)));
+    let joined = |case: &Case| case.chats.iter().map(|chat| chat.joined.max(peak(&chat.events))).fold(0.0, f64::max);
+    add("plain maximum, two or three user messages in a row read as one text too".to_owned(), Box::new(joined));
     add(LOG_ODDS.to_owned(), over(|events| log_odds(events, 0.5)));
     let patterns = pattern(Scoring::floodmark());
     let odds = over(|events| log_odds(events, 0.5));

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use crate::data::{Record, Split};
+use crate::data::{OnBroken, Record, Split};
 use compose::Turn;
 use pool::Pool;
 
@@ -34,6 +34,9 @@ pub struct Args {
     /// Conversations of each kind.
     #[arg(long, default_value_t = NUMBER)]
     number: usize,
+    /// Pass over broken lines instead of stopping at the first.
+    #[arg(long)]
+    skip_broken: bool,
     /// Write here instead of printing.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -137,10 +140,14 @@ impl Assembler {
     /// # Errors
     /// When the data cannot be read, or hold no attack texts or too few benign ones.
     pub fn new(data: &Path, split: Split, seed: u64) -> anyhow::Result<Self> {
-        let assembler = Self::read(data, split, seed)?;
-        match assembler.missing() {
+        Self::read(data, split, seed, OnBroken::Stop)?.complete()
+    }
+
+    /// The same, but an error where the data lack something.
+    fn complete(self) -> anyhow::Result<Self> {
+        match self.missing() {
             Some(missing) => bail!("{missing}"),
-            None => Ok(assembler),
+            None => Ok(self),
         }
     }
 
@@ -148,8 +155,8 @@ impl Assembler {
     ///
     /// # Errors
     /// When the data cannot be read.
-    pub fn read(data: &Path, split: Split, seed: u64) -> anyhow::Result<Self> {
-        Ok(Assembler { pool: Pool::read(data, split, seed)?, split, seed })
+    pub fn read(data: &Path, split: Split, seed: u64, on_broken: OnBroken) -> anyhow::Result<Self> {
+        Ok(Assembler { pool: Pool::read(data, split, seed, on_broken)?, split, seed })
     }
 
     /// What the data lack.
@@ -204,7 +211,8 @@ impl Args {
     /// # Errors
     /// When the data cannot be read or hold too little, or the file cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
-        let assembler = Assembler::new(&self.data, self.split, self.seed)?;
+        let on_broken = if self.skip_broken { OnBroken::Skip } else { OnBroken::Stop };
+        let assembler = Assembler::read(&self.data, self.split, self.seed, on_broken)?.complete()?;
         for kind in Kind::ALL.into_iter().filter(|kind| !assembler.kinds().contains(kind)) {
             eprintln!("no conversations of kind {}: no source has enough attack texts, or long enough ones", kind.name());
         }

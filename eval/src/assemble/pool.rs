@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Kind;
 use super::cut::cut;
-use crate::data::{self, Label, Record, Split, unit};
+use crate::data::{self, Label, OnBroken, Record, Split, unit};
 use crate::events::{self, Channel, of_record};
 use crate::stats::Chance;
 
@@ -108,7 +108,7 @@ impl<T> Kept<T> {
 
 impl Pool {
     /// Reads the texts of `split`.
-    pub fn read(folder: &Path, split: Split, seed: u64) -> anyhow::Result<Self> {
+    pub fn read(folder: &Path, split: Split, seed: u64, on_broken: OnBroken) -> anyhow::Result<Self> {
         let (mut attacks, mut benign, mut chats) = (Kept::new(seed), Kept::new(seed), Kept::new(seed));
         // A text that stands there twice is taken once; one that is labelled both ways not at all as an attack.
         let mut seen: BTreeSet<[u8; 16]> = BTreeSet::new();
@@ -117,7 +117,7 @@ impl Pool {
             if LEFT_OUT.contains(&file.set.as_str()) {
                 continue;
             }
-            file.each(|record| {
+            file.read(on_broken, |record| {
                 if record.split != split {
                     return Ok(());
                 }
