@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{detector, evaluate, patterns, receipts, train, verify};
+use crate::{assemble, detector, evaluate, patterns, receipts, train, verify};
 
 /// Measures Floodmark on data sets. Without a subcommand: the whole report.
 #[derive(Debug, Parser)]
@@ -22,6 +22,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Assemble(assemble::Args),
     Detector(detector::Args),
     Patterns(Box<patterns::Args>),
     Receipts(receipts::Args),
@@ -36,6 +37,7 @@ impl Cli {
     /// Whatever ends the command, with the file, line or option that it is about.
     pub fn run(self) -> anyhow::Result<()> {
         match (self.command, self.report) {
+            (Some(Command::Assemble(args)), _) => args.run(),
             (Some(Command::Detector(args)), _) => args.run(),
             (Some(Command::Patterns(args)), _) => args.run(),
             (Some(Command::Receipts(args)), _) => args.run(),

@@ -10,6 +10,8 @@
 //!
 //! Everything is judged by the same function as in a gateway.
 
+pub mod accumulation;
+pub mod assemble;
 pub mod calibrate;
 pub mod cli;
 pub mod data;
