@@ -10,7 +10,10 @@
 //!
 //! Everything is judged by the same function as in a gateway.
 
+pub mod accumulation;
+pub mod assemble;
 pub mod calibrate;
+pub mod cli;
 pub mod data;
 pub mod detector;
 pub mod engine;

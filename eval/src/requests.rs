@@ -67,6 +67,11 @@ impl Chat {
         [self.messages.len(), self.ends.last().copied().unwrap_or_default()]
     }
 
+    /// Numbers of messages that the requests hold, ascending.
+    pub(crate) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
     /// The bodies of the requests, the longest first.
     pub fn bodies(&self) -> impl Iterator<Item = Vec<u8>> {
         self.ends.iter().rev().map(|&end| body(&self.messages[..end]))

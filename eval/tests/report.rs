@@ -120,6 +120,44 @@ fn a_configuration_of_ones_own_is_measured() {
     assert!(!output.status.success() && error.contains("config.json") && error.contains("mood"), "{error}");
 }
 
+/// The examples of docs/data-format.md, as a user would have them measured: one file of each shape.
+#[test]
+fn files_of_ones_own_are_measured() {
+    let own = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/data-format").join(name);
+    let out = tempfile::tempdir().unwrap();
+    let texts = report(&own("texts.jsonl"), out.path(), &[]);
+    let [attacks] = rows(&texts, "text-sources", &["texts", "texts"])[..] else { panic!("{texts}") };
+    assert_eq!((&attacks[2], &texts["data"][0]["licence"]), (&Value::from(2), &Value::from("not named")));
+    let conversations = report(&own("conversations.jsonl"), out.path(), &[]);
+    assert_eq!(rows(&conversations, "benign-sets", &["conversations"]).len(), 1);
+    assert_eq!(rows(&conversations, "attack-templates", &["conversations", "conversations", "crescendo"]).len(), 1);
+    let runs = report(&own("trajectories.jsonl"), out.path(), &[]);
+    assert_eq!(rows(&runs, "attack-templates", &["trajectories", "trajectories", "important_instructions"]).len(), 1);
+    assert_eq!(rows(&runs, "events-benign", &["trajectories", "tool_call"]).len(), 1);
+    let logged = report(&own("openai.jsonl"), out.path(), &[]);
+    let [channel] = rows(&logged, "events-benign", &["openai", "tool_result"])[..] else { panic!("{logged}") };
+    assert_eq!(channel[2], 1);
+}
+
+#[test]
+fn broken_lines_end_it_or_are_listed() {
+    let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/data-format/broken.jsonl");
+    let data = broken.to_str().unwrap();
+    let output = eval(&["--data", data]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && error.contains("broken.jsonl:2: "), "{error}");
+    let out = tempfile::tempdir().unwrap();
+    let output = eval(&["--data", data, "--skip-broken", "--out", out.path().to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    for line in [2, 3, 4, 5, 6] {
+        assert!(told.contains(&format!("broken.jsonl:{line}: ")), "line {line} in {told}");
+    }
+    let found: Value = serde_json::from_slice(&fs::read(out.path().join("report.json")).unwrap()).unwrap();
+    assert_eq!((&found["data"][0]["records"], &found["data"][0]["broken"]), (&Value::from(2), &Value::from(5)));
+    assert!(found["command"].as_str().unwrap().ends_with(" --skip-broken"), "{}", found["command"]);
+}
+
 #[test]
 fn without_anything_to_do_it_says_what_there_is() {
     let output = eval(&[]);

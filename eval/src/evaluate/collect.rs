@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use indicatif::ProgressBar;
 
 use super::run::{Outcome, Run, Scored, Single, ToolKey};
-use crate::data::{Channel, DataFile, Label, Record, Split, unit, unit_of};
+use crate::data::{Channel, DataFile, Label, OnBroken, Record, Split, Taken, unit, unit_of};
 use crate::detector::Benchmark;
 use crate::engine::{Engine, Judged};
 use crate::events::{Event, Scorer, of_record};
@@ -45,13 +45,13 @@ impl<'c> Collector<'c> {
         Collector { engine, unseen, wanted, known: BTreeSet::new(), found: Collected::default() }
     }
 
-    /// Judges the records of a file; `bar` counts them.
+    /// Judges the records of a file; `bar` counts them. Gives what was passed over as broken.
     ///
     /// # Errors
     /// When the file cannot be read, which names the line, or the engine fails.
-    pub fn file(&mut self, file: &DataFile, bar: &ProgressBar) -> anyhow::Result<()> {
+    pub fn file(&mut self, file: &DataFile, on_broken: OnBroken, bar: &ProgressBar) -> anyhow::Result<Taken> {
         let mut records = 0;
-        file.each(|record| {
+        let taken = file.read(on_broken, |record| {
             bar.tick();
             if (self.wanted)(record.split) {
                 records += 1;
@@ -60,8 +60,8 @@ impl<'c> Collector<'c> {
             }
             Ok(())
         })?;
-        self.found.origins.push(Origin::new(file, records, 0));
-        Ok(())
+        self.found.origins.push(Origin::new(file, records, taken.broken));
+        Ok(taken)
     }
 
     /// Everything that was judged.
@@ -134,7 +134,7 @@ impl<'c> Collector<'c> {
         let turns = |roles: &[&str]| messages.iter().filter(|message| roles.contains(&message.role.as_str())).count();
         self.found.runs.push(Run {
             set: file.set.clone(),
-            file: file.name.trim_end_matches(".jsonl.gz").to_owned(),
+            file: file.stem().to_owned(),
             id: record.id.clone(),
             source: record.source.clone(),
             label: record.label,

@@ -28,7 +28,7 @@ use serde_json::Value;
 pub use collect::{Collected, Collector};
 pub use run::{Outcome, Run, Scored, Single, ToolKey};
 
-use crate::data::{self, DataFile};
+use crate::data::{self, DataFile, OnBroken};
 use crate::engine::{Engine, Kind, built_wasm};
 use crate::events::Scorer;
 use crate::patterns::Part;
@@ -97,10 +97,14 @@ impl Args {
         let size = |file: &DataFile| fs::metadata(&file.path).map_or(0, |data| data.len());
         let bar = ProgressBar::new(files.iter().map(size).sum());
         bar.set_style(ProgressStyle::with_template("{bar:30} {percent:>3} %  {elapsed}  {msg}")?);
+        let on_broken = if self.skip_broken { OnBroken::Skip } else { OnBroken::Stop };
         let wanted = |split| self.split.holds(split);
         let mut collector = Collector::new(&mut engine, unseen, &wanted);
         for file in files {
-            collector.file(file, &bar)?;
+            let taken = collector.file(file, on_broken, &bar)?;
+            if taken.broken > 0 {
+                bar.suspend(|| eprint!("{taken}"));
+            }
             bar.inc(size(file));
         }
         bar.finish_and_clear();

@@ -137,8 +137,14 @@ impl Table {
 
 impl Origin {
     /// A file of which so many records were judged.
-    pub fn new(file: &DataFile, records: u64, broken: u64) -> Self {
-        Origin { file: format!("{}/{}", file.set, file.name), records, broken, licence: file.licence.clone(), source: file.source.clone() }
+    pub fn new(file: &DataFile, records: u64, broken: usize) -> Self {
+        Origin {
+            file: format!("{}/{}", file.set, file.name),
+            records,
+            broken: broken as u64,
+            licence: file.licence.clone(),
+            source: file.source.clone(),
+        }
     }
 }
 

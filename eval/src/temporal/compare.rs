@@ -86,6 +86,9 @@ pub(super) fn section(lenses: &[Lens<'_>], input: Input<'_>) -> Section {
     section.table(within(lenses, &all));
     for lens in lenses {
         section.text(left_out(lens));
+        if input.references.size(lens.which)[0] == 0 {
+            section.text("No benign agent run of part train is there to compare tool results with: rarity tells nothing here.");
+        }
     }
     section
 }
@@ -94,9 +97,10 @@ fn left_out(lens: &Lens<'_>) -> String {
     let too_few: Vec<String> =
         lens.found.too_few.iter().map(|(name, [attack, benign])| format!("{name} ({attack} attacked, {benign} benign)")).collect();
     format!(
-        "{}: in no comparison are {} attacked runs that never met the attack; of one kind only or of fewer than three tasks of a kind, and so in the pools alone: {}.",
+        "{}: in no comparison are {} attacked runs that never met the attack, and {} runs without an event or a score; of one kind only or of fewer than three tasks of a kind, and so in the pools alone: {}.",
         lens.name,
         lens.found.never_met,
+        lens.found.unscored,
         if too_few.is_empty() { "none".to_owned() } else { too_few.join(", ") }
     )
 }

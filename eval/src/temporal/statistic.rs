@@ -43,13 +43,18 @@ pub(super) enum Statistic {
 }
 
 impl<'r> View<'r> {
-    /// `None` where this detector did not score every event, or there is none.
+    /// `None` where there is no event, or one that this detector gave no finite number.
     pub fn new(run: &'r Run, which: Which, references: &References) -> Option<Self> {
         let score = |event: &crate::evaluate::Scored| match which {
             Which::Record => Some(event.score),
             Which::Unseen => event.unseen,
         };
-        let scores = run.events.iter().map(score).collect::<Option<Vec<f64>>>().filter(|scores| !scores.is_empty())?;
+        let scores = run
+            .events
+            .iter()
+            .map(score)
+            .collect::<Option<Vec<f64>>>()
+            .filter(|scores| !scores.is_empty() && scores.iter().all(|score| score.is_finite()))?;
         let results = || run.events.iter().zip(&scores).filter(|(event, _)| event.channel == Channel::ToolResult);
         let rarities = results().map(|(event, &score)| references.rarity(which, &run.set, event.tool, score)).collect();
         Some(View { run, results: results().map(|(_, &score)| score).collect(), rarities, scores })
@@ -85,7 +90,7 @@ impl<'r> View<'r> {
 pub(crate) fn accumulated(scores: &[f64], tau: f64, drift: f64) -> Trajectory {
     let mut trajectory = Trajectory::default();
     for &score in scores {
-        // A score that is no finite number is refused, and no scorer gives one.
+        // Only what is no finite number is refused, and whoever comes here has looked.
         let _ = trajectory.push(score, Params { tau, drift });
     }
     trajectory
