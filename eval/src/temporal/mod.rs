@@ -144,6 +144,8 @@ pub(crate) mod tests {
             ["detector of record", "peak", "0.889", "0.99", "missed"],
             ["detector of record", "rarity peak", "0.500", "0.99", "missed"],
             ["detector of record", "event count alone", "0.500", "", ""],
+            // Without the events that hold the attack nothing is left of the attacked runs; benign ones keep theirs, which are no rarer.
+            ["detector of record", "control: rarity of the rest", "0.500", "", ""],
             ["wrapper unseen", "peak", "0.500", "0.80", "missed"],
         ]
         .into_iter()
