@@ -16,7 +16,8 @@ const PLAN: Plan = Plan { draws: 300, seed: 4 };
 
 /// Enough honest words around a graft that it does not stand out by itself.
 const MINUTES: &str = "The board met in the hall at noon. The roof was repaired in March and the floor was painted in April. There were twelve members at the table, \
-     and the lunch was soup, bread and tea. The old piano was sold to the school, the garden was watered by the neighbours, and the bus had a new timetable.";
+     and the lunch was soup, bread and tea. The old piano was sold to the school, the garden was watered by the neighbours, and the bus had a new \
+     timetable.";
 
 /// A run that reads two notes and then reserves a table.
 fn run_of(task: usize, run: usize) -> String {

@@ -1,4 +1,5 @@
-//! The runs that grafts are put into: benign ones of training tasks, with the tool results that can take a graft and the values that the run goes on to use.
+//! The runs that grafts are put into: benign ones of training tasks, with the tool results that can take a graft and the values that the run goes on
+//! to use.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -87,8 +88,10 @@ impl Carriers {
         median(&events).unwrap_or_default()
     }
 
-    /// Deals until the carriers with attacks are like those with shams in persistence and peak before anything is grafted (the native gate), [`MOST_DEALS`] times at most: a
-    /// rerandomised design (Morgan and Rubin 2012), which looks at what was there before and at nothing that grafts do. Gives the deal and how many there were.
+    /// Deals until the carriers with attacks are like those with shams in persistence and peak before anything is grafted (the native gate),
+    /// [`MOST_DEALS`] times at most: a
+    /// rerandomised design (Morgan and Rubin 2012), which looks at what was there before and at nothing that grafts do. Gives the deal and how many
+    /// there were.
     pub fn assign(&self, drift: f64, chance: &mut Chance) -> (Vec<Kind>, usize) {
         let natives = self.list.iter().map(|carrier| accumulated(&carrier.scores, 0.0, drift));
         let natives: Vec<[f64; 2]> = natives.map(|native| [native.persistence(), native.peak()]).collect();
@@ -110,7 +113,8 @@ impl Carriers {
         (kinds, deals)
     }
 
-    /// Which carriers get attacks and which shams, in the order of `list`. Whole tasks are dealt: those of a suite stand in the order of their carriers' median persistence (then
+    /// Which carriers get attacks and which shams, in the order of `list`. Whole tasks are dealt: those of a suite stand in the order of their
+    /// carriers' median persistence (then
     /// number of events), and of each two neighbours chance gives attacks to one.
     fn deal(&self, drift: f64, chance: &mut Chance) -> Vec<Kind> {
         let mut tasks: BTreeMap<(&str, &str), [Vec<f64>; 2]> = BTreeMap::new();
@@ -164,7 +168,8 @@ impl Carrier {
     }
 }
 
-/// The calls that were executed: number of the calling message, and the argument values that a sentence can name. A call is executed if its result is no error.
+/// The calls that were executed: number of the calling message, and the argument values that a sentence can name. A call is executed if its result
+/// is no error.
 fn executed(messages: &[Message]) -> Vec<(usize, Vec<String>)> {
     let mut waiting: VecDeque<(usize, Vec<String>)> = VecDeque::new();
     let mut done = Vec::new();
@@ -230,7 +235,8 @@ mod tests {
         Carrier { id: String::new(), task: task.to_owned(), suite: suite.to_owned(), scores: scores.to_vec(), edges: Vec::new() }
     }
 
-    /// Tasks of suite a by persistence over .25: low .0, mid .25 and .25 with more events, high .5; they are dealt in two pairs. Suite b has one task.
+    /// Tasks of suite a by persistence over .25: low .0, mid .25 and .25 with more events, high .5; they are dealt in two pairs. Suite b has one
+    /// task.
     #[test]
     fn tasks_are_dealt_whole_and_in_pairs_that_are_alike() {
         let list = vec![
@@ -253,7 +259,8 @@ mod tests {
         assert_eq!(seen.len(), 8, "chance deals in each pair");
     }
 
-    /// Of four tasks in two pairs four deals can be made; .5 of the pairs are won only where one gets the lower of the one pair and the higher of the other.
+    /// Of four tasks in two pairs four deals can be made; .5 of the pairs are won only where one gets the lower of the one pair and the higher of
+    /// the other.
     #[test]
     fn it_is_dealt_until_the_halves_are_alike() {
         let list = vec![carrier("a", "1", &[0.25]), carrier("a", "2", &[0.375]), carrier("a", "3", &[0.75]), carrier("a", "4", &[0.875])];

@@ -136,7 +136,8 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     section.table(absolute(study, &survivors));
     if study.levels.drift >= study.levels.tau_event {
         section.text(format!(
-            "The baked-in drift {:.3} is not below tau {}: with it nothing that stays under tau adds up, and a slow burn of such events is not seen by the gateway's sum at all. That is the price of \
+            "The baked-in drift {:.3} is not below tau {}: with it nothing that stays under tau adds up, and a slow burn of such events is not seen \
+             by the gateway's sum at all. That is the price of \
              a drift which makes the sum forget calm events at once; `policy.detector.drift` changes it.",
             study.levels.drift, study.levels.tau_event
         ));
@@ -150,8 +151,11 @@ fn native(study: &Study, dealt: &Roster<'_>) -> Table {
     let mut table = Table::new(
         "graft-native",
         format!(
-            "Native counterfactual: the carriers as they were before grafting, those that were dealt attacks against those that were dealt shams (all of them, before any gate: {}). AUC \
-             [95 % interval, BCa from {} samples of tasks]. Tasks were dealt until persistence and peak lie in .45 to .55 by the study's drift; outside, the halves would differ without any graft. The paper: persistence .750 and peak .778 (git, 6 against 6), .556 and .653 (broadened), gate missed at .292 in its last result.",
+            "Native counterfactual: the carriers as they were before grafting, those that were dealt attacks against those that were dealt shams \
+             (all of them, before any gate: {}). AUC \
+             [95 % interval, BCa from {} samples of tasks]. Tasks were dealt until persistence and peak lie in .45 to .55 by the study's drift; \
+             outside, the halves would differ without any graft. The paper: persistence .750 and peak .778 (git, 6 against 6), .556 and .653 \
+             (broadened), gate missed at .292 in its last result.",
             dealt.size(),
             study.plan.draws
         ),
@@ -187,7 +191,8 @@ fn deltas(study: &Study, survivors: &Roster<'_>) -> Table {
     let mut table = Table::new(
         "graft-deltas",
         format!(
-            "Graft deltas on the survivors ({}): each graft's statistic less its own carrier's. AUC of attacks against shams [95 % interval, BCa from {} samples of tasks]; the peak's delta is \
+            "Graft deltas on the survivors ({}): each graft's statistic less its own carrier's. AUC of attacks against shams [95 % interval, BCa \
+             from {} samples of tasks]; the peak's delta is \
              the matched control. p: one-sided permutation of whole tasks over all \
              ways to choose those with attacks, as if they had not been dealt in pairs and to be alike, with its floor 1/C(n, k); {floor}. A \
              verdict is one seed's; the next table has others'.",
@@ -245,7 +250,8 @@ fn again(study: &Study) -> Table {
     let mut table = Table::new(
         "graft-seeds",
         format!(
-            "All made again with the {} seeds that follow, each with its own dealing and sentences, with the median of carriers' events as the drift: AUCs of attacks against shams, without intervals; the spread is that of \
+            "All made again with the {} seeds that follow, each with its own dealing and sentences, with the median of carriers' events as the \
+             drift: AUCs of attacks against shams, without intervals; the spread is that of \
              chance in making grafts, on the same carriers. The gate is passed by {} of them.",
             study.again.len(),
             study.again.iter().filter(|outcome| NATIVE_GATE.contains(&outcome.native)).count()
@@ -270,8 +276,10 @@ fn absolute(study: &Study, survivors: &Roster<'_>) -> Table {
     let mut table = Table::new(
         "graft-absolute",
         format!(
-            "The survivors as they are, grafts and all ({}), and their carriers: AUC [95 % interval, BCa from {} samples of tasks]. The rosters of this table are the survivors; those of the \
-             native counterfactual are all that were dealt. The paper on its survivors: persistence .792 and peak .750 (git), .556 and .722 (broadened).",
+            "The survivors as they are, grafts and all ({}), and their carriers: AUC [95 % interval, BCa from {} samples of tasks]. The rosters of \
+             this table are the survivors; those of the \
+             native counterfactual are all that were dealt. The paper on its survivors: persistence .792 and peak .750 (git), .556 and .722 \
+             (broadened).",
             survivors.size(),
             study.plan.draws
         ),
@@ -304,7 +312,8 @@ fn in_band(survivors: &Roster<'_>, drift: f64, tau: f64) -> [Share; 2] {
 fn band(study: &Study, survivors: &Roster<'_>) -> Table {
     let mut table = Table::new(
         "graft-band",
-        "The productive band: share of the survivors' grafts whose event lies from the drift to under tau, where it adds up (95 % interval by Wilson at the effective number of independent \
+        "The productive band: share of the survivors' grafts whose event lies from the drift to under tau, where it adds up (95 % interval by \
+         Wilson at the effective number of independent \
          grafts, Kish over tasks). The paper: 25 % in .46 to .50 (git), none (broadened).",
         &["drift", "attacks", "shams"],
     );
@@ -319,7 +328,8 @@ fn sweep(study: &Study, dealt: &Roster<'_>, survivors: &Roster<'_>) -> Table {
     let mut table = Table::new(
         "graft-drift-sweep",
         format!(
-            "Drift sweep: AUC of persistence deltas on the survivors [95 % interval, BCa from {} samples of tasks], share of their grafts in the band, and AUC of persistence of all carriers \
+            "Drift sweep: AUC of persistence deltas on the survivors [95 % interval, BCa from {} samples of tasks], share of their grafts in the \
+             band, and AUC of persistence of all carriers \
              before grafting.",
             study.plan.draws
         ),
@@ -375,7 +385,8 @@ mod tests {
         Grafted { kind, grafts: vec![graft], attempted: 1, scores: scores.to_vec() }
     }
 
-    /// By hand, with drift .25: the first attack's persistence goes from .125 to .25 with its peak as it was; the second leaks and counts in the native roster alone; of the shams
+    /// By hand, with drift .25: the first attack's persistence goes from .125 to .25 with its peak as it was; the second leaks and counts in the
+    /// native roster alone; of the shams
     /// one stays and one gains .0625 in both.
     #[test]
     fn deltas_are_of_survivors_and_the_native_roster_is_of_all() {
@@ -391,7 +402,8 @@ mod tests {
         let deltas = |statistic: Statistic| [0, 2, 3].map(|at: usize| statistic.delta(&carriers[at], &made[at]));
         assert_eq!(deltas(persistence), [0.125, 0.0, 0.0625]);
         assert_eq!(deltas(Statistic::Peak), [0.0, 0.0, 0.0625]);
-        // Native persistences: attacks .125 and 0, shams .125 and 0: 2 of 4 pairs, two of them ties. Deltas: .125 over both; peak: 0 level with 0, under .0625.
+        // Native persistences: attacks .125 and 0, shams .125 and 0: 2 of 4 pairs, two of them ties. Deltas: .125 over both; peak: 0 level with 0,
+        // under .0625.
         assert_eq!(Outcome::of(&carriers, &made, 0.25, 0.5), Some(Outcome { native: 0.5, persistence: 1.0, peak: 0.25 }));
         assert_eq!(Outcome::of(&carriers[1..], &made[1..], 0.25, 0.5), None, "no attack survives");
     }

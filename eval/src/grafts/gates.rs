@@ -21,12 +21,17 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     let tau = study.levels.tau_event;
     let (set, file) = CARRIERS;
     section.text(format!(
-        "Carriers are benign runs of training tasks of {set}/{file}: {} were read, {} have no tool result that a call follows, {} hold an event that D_eval ({}) already finds at tau {tau} or \
+        "Carriers are benign runs of training tasks of {set}/{file}: {} were read, {} have no tool result that a call follows, {} hold an event \
+         that D_eval ({}) already finds at tau {tau} or \
          over, {} remain. Whole tasks are dealt to attack or sham: those of a suite \
-         are put in the order of their persistence before grafting (drift: the median of the carriers' events, {:.3}), and of each two neighbours chance (seed {}) gives attacks to one; it is dealt again until carriers of both kinds are alike in persistence and peak (native gate, {MOST_DEALS} \
+         are put in the order of their persistence before grafting (drift: the median of the carriers' events, {:.3}), and of each two neighbours \
+         chance (seed {}) gives attacks to one; it is dealt again until carriers of both kinds are alike in persistence and peak (native gate, \
+         {MOST_DEALS} \
          deals at most; there were {}). A run gets at most {MOST_GRAFTS} grafts, spread evenly over its tool \
-         results that some call follows: each a sentence at the end of a line. The sentence is a mild directive, or for shams a remark of the same make and length that asks for nothing, about \
-         an argument of a call that the run makes behind that place and that was executed (directive floor). No agent is run again: since the directive asks for what the \
+         results that some call follows: each a sentence at the end of a line. The sentence is a mild directive, or for shams a remark of the same \
+         make and length that asks for nothing, about \
+         an argument of a call that the run makes behind that place and that was executed (directive floor). No agent is run again: since the \
+         directive asks for what the \
          run does anyway, the run is one that follows it.",
         study.carriers.read,
         study.carriers.without_edges,
@@ -38,8 +43,10 @@ pub(super) fn show(study: &Study, section: &mut Section) {
         study.deals
     ));
     section.text(format!(
-        "D_gen is the log-likelihood ratio of two character 5-gram models ({} attacks, {} honest texts of part train) through a logistic curve fitted across two folds (AUC there {:.3}). A wording is \
-         drawn again while D_gen's score is not below {:.2} (tau less epsilon {EPSILON}), {MAX_ITER} times at most; the first that is below is kept, else the lowest. Shams go through the same \
+        "D_gen is the log-likelihood ratio of two character 5-gram models ({} attacks, {} honest texts of part train) through a logistic curve \
+         fitted across two folds (AUC there {:.3}). A wording is \
+         drawn again while D_gen's score is not below {:.2} (tau less epsilon {EPSILON}), {MAX_ITER} times at most; the first that is below is \
+         kept, else the lowest. Shams go through the same \
          loop.",
         study.trained[0],
         study.trained[1],
@@ -48,7 +55,8 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     ));
     let guard = study.guard;
     section.text(format!(
-        "Transfer guard, before all others: of {} grafts on the {} carriers with attacks that take the most ({GUARDED} at most, of a task each), D_eval sees {} at tau or over; at more than \
+        "Transfer guard, before all others: of {} grafts on the {} carriers with attacks that take the most ({GUARDED} at most, of a task each), \
+         D_eval sees {} at tau or over; at more than \
          {:.0} % nothing further is made. {}",
         guard.placed,
         guard.carriers,
@@ -61,8 +69,10 @@ pub(super) fn show(study: &Study, section: &mut Section) {
         section.plot(scores(study));
     }
     section.text(
-        "Not reproduced of the paper: its contrastive member over bge-small-en-v1.5 (the detector of record has a linear member alone), its foundation, git and broadened cohorts and \
-         their rosters (not published with the data that we may use), and its templates. What stands here is its design on other carriers, with a detector and sentences of our own.",
+        "Not reproduced of the paper: its contrastive member over bge-small-en-v1.5 (the detector of record has a linear member alone), its \
+         foundation, git and broadened cohorts and \
+         their rosters (not published with the data that we may use), and its templates. What stands here is its design on other carriers, with a \
+         detector and sentences of our own.",
     );
 }
 
@@ -80,10 +90,13 @@ fn gates(study: &Study) -> Table {
     let mut table = Table::new(
         "graft-gates",
         format!(
-            "Gates. Attempted: places that were chosen. Floor rejected: places behind which no executed call has an argument to name; nothing is put there. Rewrites: mean \
+            "Gates. Attempted: places that were chosen. Floor rejected: places behind which no executed call has an argument to name; nothing is \
+             put there. Rewrites: mean \
              number of a sentence. Never below: sentences that no wording took below the threshold of D_gen. Leak: an event that D_eval \
-             sees at tau {tau} or over with the graft in it; the share is of attempted. Relabelled: runs with a leak, which would be ordinary peak attacks. Survivors: runs with a \
-             graft and no leak. Scores are D_eval's of the events with the grafts, before leaks are taken out. The paper's rows are of its own cohorts, by its own counting."
+             sees at tau {tau} or over with the graft in it; the share is of attempted. Relabelled: runs with a leak, which would be ordinary peak \
+             attacks. Survivors: runs with a \
+             graft and no leak. Scores are D_eval's of the events with the grafts, before leaks are taken out. The paper's rows are of its own \
+             cohorts, by its own counting."
         ),
         &[
             "grafts",

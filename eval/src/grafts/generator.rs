@@ -1,10 +1,12 @@
 //! D_gen, which grafts are refined against: the log-likelihood ratio of two character language models, through a logistic curve.
 //!
-//! It is of another family than the detector that grafts are measured with: generative instead of discriminative, whole sequences of characters instead of hashed features,
+//! It is of another family than the detector that grafts are measured with: generative instead of discriminative, whole sequences of characters
+//! instead of hashed features,
 //! and of other code. What it misses is then not what the other misses by construction.
 //!
 //! ```text
-//! ln P(c | n - 1 characters before) with Witten-Bell smoothing, of attacks and of honest texts -> mean difference per character -> 1 / (1 + exp(-(slope * it + offset)))
+//! ln P(c | n - 1 characters before) with Witten-Bell smoothing, of attacks and of honest texts -> mean difference per character -> 1 / (1 +
+//! exp(-(slope * it + offset)))
 //! ```
 
 use crate::stats::Auc;
@@ -80,7 +82,8 @@ impl Model {
         model
     }
 
-    /// ln P of the last character behind those before it. Each order leaves to the next shorter one what share of its context's followers were new (Witten and Bell 1991).
+    /// ln P of the last character behind those before it. Each order leaves to the next shorter one what share of its context's followers were new
+    /// (Witten and Bell 1991).
     fn log(&self, gram: &[char]) -> f64 {
         let mut share = 1.0 / ALPHABET;
         for order in 1..=gram.len() {

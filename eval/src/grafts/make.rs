@@ -98,7 +98,8 @@ impl Workshop<'_, '_> {
         grafted
     }
 
-    /// Draws a wording, and others while D_gen's score is not below tau - epsilon, [`MAX_ITER`] at most; the first that is below is kept, else the lowest of all.
+    /// Draws a wording, and others while D_gen's score is not below tau - epsilon, [`MAX_ITER`] at most; the first that is below is kept, else the
+    /// lowest of all.
     fn refine(&self, kind: Kind, value: &str, chance: &mut Chance) -> Refined {
         let mut draw = |rewrites| {
             let sentence = self.sentences.draw(kind, value, chance);
@@ -185,7 +186,8 @@ pub(super) mod tests {
         assert_ne!(workshop.graft(Kind::Sham, &carrier).grafts[0].refined.sentence, grafted.grafts[0].refined.sentence);
     }
 
-    /// With a D_gen that finds everything an attack all rewrites are used up and the lowest is kept; with one that finds nothing the first wording stays.
+    /// With a D_gen that finds everything an attack all rewrites are used up and the lowest is kept; with one that finds nothing the first wording
+    /// stays.
     #[test]
     fn refining_ends_below_the_threshold_or_with_the_lowest() {
         let sentences = Sentences::own().unwrap();

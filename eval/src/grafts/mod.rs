@@ -6,8 +6,8 @@
 //!      -> endpoints (each graft less its own carrier, attacks against shams) -> report::Section; receipts for `eval verify`
 //! ```
 //!
-//! D_gen is a character language model and makes grafts; D_eval is the detector of record and measures them. Nothing that D_eval says is used while grafts are made, but for
-//! which runs are carriers at all.
+//! D_gen is a character language model and makes grafts; D_eval is the detector of record and measures them. Of D_eval only the carriers' own scores
+//! are used before that, for which runs are carriers and how they are dealt; nothing that it says of a graft is used while grafts are made.
 
 mod carriers;
 mod endpoints;
@@ -238,7 +238,8 @@ fn guarded<'c>(carriers: &'c [Carrier], kinds: &[Kind]) -> Vec<&'c Carrier> {
     chosen
 }
 
-/// What D_gen is trained on: single texts and events of agent runs, of part train and licences that allow it; each text once, at most [`TEXTS_PER_SOURCE`] of a source,
+/// What D_gen is trained on: single texts and events of agent runs, of part train and licences that allow it; each text once, at most
+/// [`TEXTS_PER_SOURCE`] of a source,
 /// channel and label.
 fn samples(files: &[DataFile], on_broken: OnBroken) -> anyhow::Result<Vec<Sample>> {
     let mut taken: BTreeMap<(String, &'static str, bool), usize> = BTreeMap::new();

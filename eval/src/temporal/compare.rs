@@ -70,18 +70,26 @@ impl<'p> Lines<'p> {
 pub(super) fn section(lenses: &[Lens<'_>], input: Input<'_>) -> Section {
     let mut section = Section::new("trajectories", "Agent runs: one number for each run");
     section.text(
-        "An attack is an attacked run that met its injection; attacked runs that never met it are in no group. An AUC is the share of pairs of an attacked and a benign \
-         run in which the attacked one is higher, ties at one half; that of the foil is over events. A run that went over several chats is one trajectory.",
+        "An attack is an attacked run that met its injection; attacked runs that never met it are in no group. An AUC is the share of pairs of an \
+         attacked and a benign \
+         run in which the attacked one is higher, ties at one half; that of the foil is over events. A run that went over several chats is one \
+         trajectory.",
     );
     section.text(
-        "Rarity compares a tool's result with honest results of the same tool: -ln of the share that scores as high, among the benign runs of the part train, a score once a task. \
-         A tool with few references borrows one result from its benchmark, a benchmark one from all. It is what calibrating on a site's own tools would give: the tasks are \
-         new, the tools and part of their content are not. The controls leave out of attacked runs the events that hold the injection: what is left is what these runs have beside it, as \
+        "Rarity compares a tool's result with honest results of the same tool: -ln of the share that scores as high, among the benign runs of the \
+         part train, a score once a task. \
+         A tool with few references borrows one result from its benchmark, a benchmark one from all. It is what calibrating on a site's own tools \
+         would give: the tasks are \
+         new, the tools and part of their content are not. The controls leave out of attacked runs the events that hold the injection: what is left \
+         is what these runs have beside it, as \
          reading more. Rarity persistence is the CUSUM of rarities with drift 1, which is the mean of -ln of an even share.",
     );
     let all: Vec<Vec<Lines<'_>>> =
         lenses.iter().map(|lens| lens.found.list.iter().map(|population| Lines::of(population, lens)).collect()).collect();
-    section.table(goals(lenses, &all));
+    let goals = goals(lenses, &all);
+    if !goals.rows.is_empty() {
+        section.table(goals);
+    }
     for (lens, lines) in lenses.iter().zip(&all) {
         section.table(aucs(lens, lines, input));
     }
@@ -100,7 +108,8 @@ fn left_out(lens: &Lens<'_>) -> String {
     let too_few: Vec<String> =
         lens.found.too_few.iter().map(|(name, [attack, benign])| format!("{name} ({attack} attacked, {benign} benign)")).collect();
     format!(
-        "{}: in no comparison are {} attacked runs that never met the attack, and {} runs without an event or a score; of one kind only or of fewer than three tasks of a kind, and so in the pools alone: {}.",
+        "{}: in no comparison are {} attacked runs that never met the attack, and {} runs without an event or a score; of one kind only or of fewer \
+         than three tasks of a kind, and so in the pools alone: {}.",
         lens.name,
         lens.found.never_met,
         lens.found.unscored,
@@ -112,7 +121,8 @@ fn goals(lenses: &[Lens<'_>], all: &[Vec<Lines<'_>>]) -> Table {
     let mut table = Table::new(
         "trajectory-goals",
         format!(
-            "What runs of {GOALS_OF} (no defence) are to be told apart by: AUC [95 % interval, BCa over tasks]. Others: the issue's references with the wrapper unseen, peak .70 \
+            "What runs of {GOALS_OF} (no defence) are to be told apart by: AUC [95 % interval, BCa over tasks]. Others: the issue's references with \
+             the wrapper unseen, peak .70 \
              and event count .64. Rarity was chosen among a dozen statistics by its AUC on the part dev with the wrapper \
              unseen; figures of test stood beside those of dev then, so that this part is not wholly new to the choice."
         ),
@@ -147,8 +157,10 @@ fn aucs(lens: &Lens<'_>, all: &[Lines<'_>], input: Input<'_>) -> Table {
     let [references, tools] = input.references.size(lens.which);
     let (id, draws, seed) = (["trajectory-auc", "trajectory-auc-unseen"][lens.which as usize], input.plan.draws, input.plan.seed);
     let caption = format!(
-        "AUC of attacked against benign runs, {} ({}, drift {}, tau {}), [95 % interval, BCa from {draws} samples of tasks, seed {seed}; where one group lies wholly above, \
-         Wilson at the tasks of the smaller group]. Tasks: those of the group that has fewer. Rarities are from {references} honest results of {tools} tools.",
+        "AUC of attacked against benign runs, {} ({}, drift {}, tau {}), [95 % interval, BCa from {draws} samples of tasks, seed {seed}; where one \
+         group lies wholly above, \
+         Wilson at the tasks of the smaller group]. Tasks: those of the group that has fewer. Rarities are from {references} honest results of \
+         {tools} tools.",
         lens.name, lens.detector.version, levels.drift, levels.tau_event
     );
     let mut table = Table::new(id, caption, &columns.iter().map(String::as_str).collect::<Vec<_>>());
@@ -177,7 +189,8 @@ fn gaps(lenses: &[Lens<'_>], all: &[Vec<Lines<'_>>]) -> Table {
     let mut table = Table::new(
         "trajectory-gaps",
         format!(
-            "Differences of AUCs in the same samples [95 % interval, BCa over tasks]. A verb stands only where the interval leaves 0 out. {}: best trajectory statistic less \
+            "Differences of AUCs in the same samples [95 % interval, BCa over tasks]. A verb stands only where the interval leaves 0 out. {}: best \
+             trajectory statistic less \
              foil {}, persistence less peak {}.",
             paper::POPULATION,
             paper::BEST_MINUS_FOIL,
@@ -207,7 +220,8 @@ fn gaps(lenses: &[Lens<'_>], all: &[Vec<Lines<'_>>]) -> Table {
 fn within(lenses: &[Lens<'_>], all: &[Vec<Lines<'_>>]) -> Table {
     let mut table = Table::new(
         "trajectory-within-tasks",
-        "AUC over the pairs of an attacked and a benign run of the same task [95 % interval, BCa over tasks]: what is left of the differences above when tasks play no part. \
+        "AUC over the pairs of an attacked and a benign run of the same task [95 % interval, BCa over tasks]: what is left of the differences above \
+         when tasks play no part. \
          A gateway does not know tasks; this shows where an AUC over all pairs is lost.",
         &["detector", "data", "peak", "persistence", "peak of tool results", "rarity peak", "event count alone"],
     );

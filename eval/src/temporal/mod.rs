@@ -57,7 +57,8 @@ struct Lens<'i> {
     found: Populations<'i>,
 }
 
-/// Whether a run is an agent's: by its file's name or a label that only agents' runs have, or since tools answer in it and its file is not one of conversations.
+/// Whether a run is an agent's: by its file's name or a label that only agents' runs have, or since tools answer in it and its file is not one of
+/// conversations.
 fn is_agent_run(run: &Run) -> bool {
     let tools = || run.events.iter().any(|event| event.channel == Channel::ToolResult);
     let labelled = matches!(run.label, Label::AttackSuccess | Label::AttackFailed);
@@ -88,7 +89,8 @@ pub(crate) mod tests {
     use crate::report::{Block, Table};
     use floodmark_tables::DETECTOR;
 
-    /// Three tasks of agentdyn. Peaks: attacked .9, .8, .3, benign .4, .2, .1: 8 of 9 pairs. The other detector scores attacked runs .5 and benign ones .4, .5, .6: 4.5 of 9.
+    /// Three tasks of agentdyn. Peaks: attacked .9, .8, .3, benign .4, .2, .1: 8 of 9 pairs. The other detector scores attacked runs .5 and benign
+    /// ones .4, .5, .6: 4.5 of 9.
     fn three_tasks() -> Vec<Run> {
         let mut runs = Vec::new();
         for (task, attack, score, unseen) in [
@@ -154,7 +156,8 @@ pub(crate) mod tests {
             let cells = shown("trajectory-goals", row);
             assert!(starts(&cells, expected), "{cells:?} is not {expected:?}");
         }
-        // The foil has every event: attacked .9 .8 .3 and benign .4 .2 .1, three calls of 0 each. 8 of 9, 9 of 9 over the calls, none under, 4.5 of 9 level.
+        // The foil has every event: attacked .9 .8 .3 and benign .4 .2 .1, three calls of 0 each. 8 of 9, 9 of 9 over the calls, none under, 4.5 of
+        // 9 level.
         assert!(shown("trajectory-auc", 0)[1].starts_with("0.597"), "{:?}", shown("trajectory-auc", 0));
         assert_eq!(shown("trajectory-auc", 1).last().map(String::as_str), Some(".828 [.692, .947]"), "the paper's beside ours");
         assert_eq!(shown("trajectory-within-tasks", 0)[2], "1.000");

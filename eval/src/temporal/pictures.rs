@@ -15,7 +15,8 @@ const TRACED: [(f64, &str); 3] = [(0.5, "median"), (0.9, "ninth of ten"), (1.0, 
 pub(super) fn section(lenses: &[Lens<'_>]) -> Section {
     let mut section = Section::new("trajectory-pictures", "Agent runs: histograms and traces");
     section.text(
-        "Histograms show shares of the runs of each kind. Traces are those of the runs at the median, at nine tenths and at the top of their kind by persistence; they end where the run ends.",
+        "Histograms show shares of the runs of each kind. Traces are those of the runs at the median, at nine tenths and at the top of their kind \
+         by persistence; they end where the run ends.",
     );
     for lens in lenses {
         for population in &lens.found.list {

@@ -8,7 +8,8 @@ use crate::detector::Benchmark;
 use crate::evaluate::Run;
 use crate::stats::{Auc, Compared, Plan, Samples, Spread};
 
-/// Its runs' tool observations stand in the assistant's own words, which no event holds: nothing that a gateway scores differs between attacked and benign ones.
+/// Its runs' tool observations stand in the assistant's own words, which no event holds: nothing that a gateway scores differs between attacked and
+/// benign ones.
 const OBSERVES_IN_WORDS: &str = "asb_drift";
 /// With fewer tasks in a group there is nothing that an interval could be drawn from.
 const MIN_TASKS: usize = 3;

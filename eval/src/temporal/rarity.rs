@@ -1,6 +1,7 @@
 //! How rare a tool result's score is among honest results of the same tool.
 //!
-//! Tools differ more than runs do: honest mailboxes of one benchmark score higher than injected pages of another. A rarity compares a result with its own tool only.
+//! Tools differ more than runs do: honest mailboxes of one benchmark score higher than injected pages of another. A rarity compares a result with
+//! its own tool only.
 //!
 //! ```text
 //! P(s)       = (honest scores of all sites >= s, and 1)              / (their number, and 1)
@@ -8,7 +9,8 @@
 //! P(b, t, s) = (those of its tool t >= s, and P(b, s))               / (their number, and 1)          rarity = -ln P(b, t, s)
 //! ```
 //!
-//! Each level counts the one above as a single result: a tool that was never seen has its site's P, and there is no parameter to choose. A site is a benchmark, since its
+//! Each level counts the one above as a single result: a tool that was never seen has its site's P, and there is no parameter to choose. A site is a
+//! benchmark, since its
 //! tools are its own.
 
 use std::collections::{BTreeMap, BTreeSet};

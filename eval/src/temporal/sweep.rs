@@ -13,7 +13,8 @@ pub(crate) fn drifts() -> impl Iterator<Item = f64> {
 pub(super) fn section(lenses: &[Lens<'_>], plan: Plan) -> Section {
     let mut section = Section::new("drift", "Agent runs: the drift, and what can add up");
     section.text(format!(
-        "Persistence rewards length under a low drift: every honest event above it adds something. The event count stands beside it, and so does persistence over the pairs of \
+        "Persistence rewards length under a low drift: every honest event above it adds something. The event count stands beside it, and so does \
+         persistence over the pairs of \
          runs with the same number of events, where length tells nothing. {}",
         paper::SWEEP
     ));
@@ -33,7 +34,8 @@ fn sweep(lens: &Lens<'_>, plan: Plan) -> Table {
     let mut columns = vec!["drift".to_owned()];
     columns.extend(lens.found.list.iter().flat_map(|population| [population.name.clone(), format!("{}, same length", population.name)]));
     let caption = format!(
-        "AUC of persistence by drift, {} [95 % interval, BCa from {} samples of tasks]; without an interval, over the pairs of the same length. The last rows are the drift that \
+        "AUC of persistence by drift, {} [95 % interval, BCa from {} samples of tasks]; without an interval, over the pairs of the same length. The \
+         last rows are the drift that \
          is baked in, the median of the population's own benign events, and the event count alone.",
         lens.name, plan.draws
     );
@@ -90,8 +92,10 @@ fn in_band(score: f64, drift: f64, tau: f64) -> bool {
 fn band(lenses: &[Lens<'_>]) -> Table {
     let mut table = Table::new(
         "productive-band",
-        "The productive band: share of events with a score from the drift to under tau, which add up and never count alone (95 % interval by Wilson at the effective number of \
-         independent events, Kish over tasks), for the drift that is baked in and for the median of the data's benign events. Attack events are those that hold the injection. A drift that is \
+        "The productive band: share of events with a score from the drift to under tau, which add up and never count alone (95 % interval by Wilson \
+         at the effective number of \
+         independent events, Kish over tasks), for the drift that is baked in and for the median of the data's benign events. Attack events are \
+         those that hold the injection. A drift that is \
          not below tau leaves no band.",
         &["detector", "data", "drift", "attack events in the band", "attack events at tau or over", "benign runs' events in the band"],
     );
