@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use indicatif::ProgressBar;
 
-use super::run::{Outcome, Run, Scored, Single};
+use super::run::{Outcome, Run, Scored, Single, ToolKey};
 use crate::data::{Channel, DataFile, Label, OnBroken, Record, Split, Taken, unit, unit_of};
 use crate::detector::Benchmark;
 use crate::engine::{Engine, Judged};
@@ -169,7 +169,14 @@ impl<'c> Collector<'c> {
 
     fn scored(&mut self, event: &Event, score: f64) -> Scored {
         let unseen = self.unseen.as_mut().map(|scorer| scorer.score(&event.text));
-        Scored { channel: event.channel, label: event.label, score, unseen, session: event.session }
+        Scored {
+            channel: event.channel,
+            label: event.label,
+            score,
+            unseen,
+            session: event.session,
+            tool: event.tool.as_deref().map(ToolKey::of),
+        }
     }
 }
 

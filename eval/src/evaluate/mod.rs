@@ -26,7 +26,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 pub use collect::{Collected, Collector};
-pub use run::{Outcome, Run, Scored, Single};
+pub use run::{Outcome, Run, Scored, Single, ToolKey};
 
 use crate::data::{self, DataFile, OnBroken};
 use crate::engine::{Engine, Kind, built_wasm};

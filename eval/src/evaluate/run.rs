@@ -50,6 +50,21 @@ pub struct Scored {
     pub unseen: Option<f64>,
     /// Number of the chat, in runs that went over several.
     pub session: Option<u32>,
+    /// Of a tool's result: which tool it is of, where that is known.
+    pub tool: Option<ToolKey>,
+}
+
+/// A tool's name in eight bytes, so that events stay small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ToolKey([u8; 8]);
+
+impl ToolKey {
+    /// The key of a name: the start of its hash.
+    pub fn of(name: &str) -> Self {
+        let mut key = [0; 8];
+        blake3::Hasher::new().update(name.as_bytes()).finalize_xof().fill(&mut key);
+        ToolKey(key)
+    }
 }
 
 /// What became of the requests of a run.

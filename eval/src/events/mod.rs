@@ -49,6 +49,8 @@ pub struct Event {
     pub session: Option<u32>,
     /// Where it comes in: [`Channel::User`], [`Channel::ToolResult`] or [`Channel::ToolCall`].
     pub channel: Channel,
+    /// Of a tool's result: the tool's name, where the set says it.
+    pub tool: Option<String>,
     /// The text; of a call the tool's name and its arguments' strings, set apart as in judging.
     pub text: String,
     /// The language, where the set says it.
@@ -156,6 +158,12 @@ struct Maker<'r> {
 }
 
 impl Maker<'_> {
+    /// The tool that a result is of.
+    fn tool(&self, message: usize, channel: Channel) -> Option<String> {
+        let message = self.record.messages.as_ref()?.get(message).filter(|_| channel == Channel::ToolResult)?;
+        message.name.clone()
+    }
+
     fn event(&self, [position, message]: [usize; 2], session: Option<u32>, channel: Channel, text: String, label: Label) -> Event {
         let Maker { set, record } = *self;
         let injected = label != Label::Benign;
@@ -180,6 +188,7 @@ impl Maker<'_> {
             single: record.text.is_some(),
             session,
             channel,
+            tool: self.tool(message, channel),
             text,
             lang: record.lang.clone(),
             kind: kinds.into_iter().flatten().next().cloned().unwrap_or_else(|| "-".to_owned()),
