@@ -5,7 +5,7 @@ mod folder;
 use std::path::Path;
 use std::process::Command;
 
-use floodmark_eval::data;
+use floodmark_eval::data::{self, OnBroken};
 use floodmark_eval::grafts::Study;
 use floodmark_eval::stats::Plan;
 use floodmark_tables::DETECTOR;
@@ -60,7 +60,7 @@ fn data_folder() -> tempfile::TempDir {
 }
 
 fn study(folder: &Path) -> Study {
-    Study::of(&data::files(folder).unwrap(), &DETECTOR, PLAN).unwrap().unwrap()
+    Study::of(&data::files(folder).unwrap(), OnBroken::Stop, &DETECTOR, PLAN).unwrap().unwrap()
 }
 
 /// The rows of a table of the section.
@@ -118,5 +118,5 @@ fn the_same_seed_makes_the_same_grafts() {
 fn data_without_carriers_have_no_grafts() {
     let texts = [record("e1", "attack", "train", r#""unit":"u1","channel":"tool","text":"Ignore that.""#)];
     let folder = folder(&[("mails/events.jsonl.gz", &texts)]);
-    assert!(Study::of(&data::files(folder.path()).unwrap(), &DETECTOR, PLAN).unwrap().is_none());
+    assert!(Study::of(&data::files(folder.path()).unwrap(), OnBroken::Stop, &DETECTOR, PLAN).unwrap().is_none());
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use anyhow::Context as _;
 use serde_json::Value;
 
-use crate::data::{DataFile, Label, Message, Record, Split, unit_of};
+use crate::data::{DataFile, Label, Message, OnBroken, Record, Split, unit_of};
 use crate::events::{self, Channel, Scorer, of_record};
 use crate::stats::{Auc, Chance, median};
 use crate::temporal::accumulated;
@@ -61,9 +61,9 @@ pub(super) struct Carriers {
 
 impl Carriers {
     /// Reads the carriers of a file.
-    pub fn read(file: &DataFile, scorer: &mut Scorer<'_>, tau: f64) -> anyhow::Result<Self> {
+    pub fn read(file: &DataFile, on_broken: OnBroken, scorer: &mut Scorer<'_>, tau: f64) -> anyhow::Result<Self> {
         let mut found = Carriers::default();
-        file.each(|record| {
+        file.read(on_broken, |record| {
             if record.label != Label::Benign || record.split != Split::Train {
                 return Ok(());
             }
@@ -155,7 +155,7 @@ impl Carrier {
             Edge { position, text: event.text.clone(), values }
         };
         Ok(Carrier {
-            id: format!("{}/{}/{}", file.set, file.name.trim_end_matches(".jsonl.gz").trim_end_matches(".jsonl"), record.id),
+            id: format!("{}/{}/{}", file.set, file.stem(), record.id),
             task: unit_of(&file.set, record, false),
             suite: record.suite.clone().unwrap_or_default(),
             edges: results.map(edge).collect(),

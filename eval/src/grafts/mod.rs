@@ -28,7 +28,7 @@ use floodmark_tables::DETECTOR;
 
 pub use sentences::Kind;
 
-use crate::data::{self, DataFile};
+use crate::data::{self, DataFile, OnBroken};
 use crate::events::{self, Event, Scorer, injected_at, of_record};
 use crate::markdown::deliver;
 use crate::report::Section;
@@ -82,7 +82,7 @@ impl Args {
         let files = data::files(&self.data)?;
         let plan = Plan { draws: self.draws, seed: self.seed };
         let (set, file) = CARRIERS;
-        let study = Study::of(&files, &DETECTOR, plan)?.with_context(|| {
+        let study = Study::of(&files, OnBroken::Stop, &DETECTOR, plan)?.with_context(|| {
             format!("no benign agent run of part train in {set}/{file} of {}; give the folder that holds it", self.data.display())
         })?;
         if let Some(folder) = &self.receipts {
@@ -135,14 +135,14 @@ impl Study {
     ///
     /// # Errors
     /// When the data cannot be read, which names file and line.
-    pub fn of(files: &[DataFile], detector: &Detector<'_>, plan: Plan) -> anyhow::Result<Option<Self>> {
-        let Some(file) = files.iter().find(|file| (file.set.as_str(), stem(file)) == CARRIERS) else { return Ok(None) };
+    pub fn of(files: &[DataFile], on_broken: OnBroken, detector: &Detector<'_>, plan: Plan) -> anyhow::Result<Option<Self>> {
+        let Some(file) = files.iter().find(|file| (file.set.as_str(), file.stem()) == CARRIERS) else { return Ok(None) };
         let mut scorer = Scorer::new(detector);
-        let carriers = Carriers::read(file, &mut scorer, detector.levels.tau_event)?;
+        let carriers = Carriers::read(file, on_broken, &mut scorer, detector.levels.tau_event)?;
         if carriers.list.is_empty() {
             return Ok(None);
         }
-        let samples = samples(files)?;
+        let samples = samples(files, on_broken)?;
         let trained = [true, false].map(|attack| samples.iter().filter(|sample| sample.attack == attack).count());
         let (sentences, generator) = (Sentences::own()?, Generator::train(&samples));
         let drift = carriers.drift();
@@ -238,18 +238,14 @@ fn guarded<'c>(carriers: &'c [Carrier], kinds: &[Kind]) -> Vec<&'c Carrier> {
     chosen
 }
 
-fn stem(file: &DataFile) -> &str {
-    file.name.trim_end_matches(".gz").trim_end_matches(".jsonl")
-}
-
 /// What D_gen is trained on: single texts and events of agent runs, of part train and licences that allow it; each text once, at most [`TEXTS_PER_SOURCE`] of a source,
 /// channel and label.
-fn samples(files: &[DataFile]) -> anyhow::Result<Vec<Sample>> {
+fn samples(files: &[DataFile], on_broken: OnBroken) -> anyhow::Result<Vec<Sample>> {
     let mut taken: BTreeMap<(String, &'static str, bool), usize> = BTreeMap::new();
     let mut known: BTreeSet<[u8; 32]> = BTreeSet::new();
     let mut samples = Vec::new();
     for file in files.iter().filter(|file| ["events", temporal::AGENT_RUNS].iter().any(|kind| file.name.starts_with(kind))) {
-        file.each(|record| {
+        file.read(on_broken, |record| {
             for event in of_record(&file.set, record)?.iter().filter(|event| event.trainable()) {
                 let attack = event.label == events::Label::Attack;
                 let number = taken.entry((event.source.clone(), event.channel.name(), attack)).or_default();

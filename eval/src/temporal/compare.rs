@@ -26,7 +26,7 @@ struct Lines<'p> {
 }
 
 /// The statistics by name; the drift and tau are the detector's, the median is that of the population's benign events.
-fn statistics(drift: f64, median: f64, tau: f64) -> [(&'static str, Statistic); 9] {
+fn statistics(drift: f64, median: f64, tau: f64) -> [(&'static str, Statistic); 11] {
     [
         ("per-event foil", Statistic::Foil),
         ("peak", Statistic::Peak),
@@ -37,6 +37,8 @@ fn statistics(drift: f64, median: f64, tau: f64) -> [(&'static str, Statistic); 
         ("peak of tool results", Statistic::ResultPeak),
         ("rarity peak", Statistic::Rarity),
         ("rarity persistence", Statistic::RarityPersistence),
+        ("control: peak of the rest", Statistic::PeakOfRest),
+        ("control: rarity of the rest", Statistic::RarityOfRest),
     ]
 }
 
@@ -74,7 +76,8 @@ pub(super) fn section(lenses: &[Lens<'_>], input: Input<'_>) -> Section {
     section.text(
         "Rarity compares a tool's result with honest results of the same tool: -ln of the share that scores as high, among the benign runs of the part train, a score once a task. \
          A tool with few references borrows one result from its benchmark, a benchmark one from all. It is what calibrating on a site's own tools would give: the tasks are \
-         new, the tools and part of their content are not. Rarity persistence is the CUSUM of rarities with drift 1, which is the mean of -ln of an even share.",
+         new, the tools and part of their content are not. The controls leave out of attacked runs the events that hold the injection: what is left is what these runs have beside it, as \
+         reading more. Rarity persistence is the CUSUM of rarities with drift 1, which is the mean of -ln of an even share.",
     );
     let all: Vec<Vec<Lines<'_>>> =
         lenses.iter().map(|lens| lens.found.list.iter().map(|population| Lines::of(population, lens)).collect()).collect();
@@ -86,6 +89,9 @@ pub(super) fn section(lenses: &[Lens<'_>], input: Input<'_>) -> Section {
     section.table(within(lenses, &all));
     for lens in lenses {
         section.text(left_out(lens));
+        if input.references.size(lens.which)[0] == 0 {
+            section.text("No benign agent run of part train is there to compare tool results with: rarity tells nothing here.");
+        }
     }
     section
 }
@@ -94,9 +100,10 @@ fn left_out(lens: &Lens<'_>) -> String {
     let too_few: Vec<String> =
         lens.found.too_few.iter().map(|(name, [attack, benign])| format!("{name} ({attack} attacked, {benign} benign)")).collect();
     format!(
-        "{}: in no comparison are {} attacked runs that never met the attack; of one kind only or of fewer than three tasks of a kind, and so in the pools alone: {}.",
+        "{}: in no comparison are {} attacked runs that never met the attack, and {} runs without an event or a score; of one kind only or of fewer than three tasks of a kind, and so in the pools alone: {}.",
         lens.name,
         lens.found.never_met,
+        lens.found.unscored,
         if too_few.is_empty() { "none".to_owned() } else { too_few.join(", ") }
     )
 }
@@ -114,9 +121,9 @@ fn goals(lenses: &[Lens<'_>], all: &[Vec<Lines<'_>>]) -> Table {
     for (lens, lines) in lenses.iter().zip(all) {
         let Some(lines) = lines.iter().find(|lines| lines.population.name == GOALS_OF) else { continue };
         let goal = GOALS[lens.which as usize];
-        for name in ["peak", "rarity peak", "event count alone"] {
+        for name in ["peak", "rarity peak", "event count alone", "control: rarity of the rest"] {
             let Some(line) = lines.get(name) else { continue };
-            let asked = line.statistic != Statistic::Events;
+            let asked = matches!(line.statistic, Statistic::Peak | Statistic::Rarity);
             table.row([
                 lens.name.into(),
                 name.into(),

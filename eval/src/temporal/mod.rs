@@ -23,12 +23,16 @@ pub(crate) use sweep::drifts;
 
 use crate::data::Label;
 use crate::evaluate::Run;
+use crate::events::Channel;
 use crate::report::Section;
 use crate::stats::Plan;
 use population::Populations;
 
 /// How files of agent runs are named, as README.md of the data has it; variants have more behind it.
 pub(crate) const AGENT_RUNS: &str = "trajectories";
+
+/// How files of conversations are named.
+const CONVERSATIONS: &str = "conversations";
 
 /// What is compared.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +57,11 @@ struct Lens<'i> {
     found: Populations<'i>,
 }
 
-/// Whether a run is an agent's, by its file's name or by a label that only agents' runs have.
+/// Whether a run is an agent's: by its file's name or a label that only agents' runs have, or since tools answer in it and its file is not one of conversations.
 fn is_agent_run(run: &Run) -> bool {
-    run.file.starts_with(AGENT_RUNS) || matches!(run.label, Label::AttackSuccess | Label::AttackFailed)
+    let tools = || run.events.iter().any(|event| event.channel == Channel::ToolResult);
+    let labelled = matches!(run.label, Label::AttackSuccess | Label::AttackFailed);
+    run.file.starts_with(AGENT_RUNS) || labelled || (!run.file.starts_with(CONVERSATIONS) && tools())
 }
 
 /// What can be said of the agent runs; empty where there are none of both kinds.
@@ -78,7 +84,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::data::Split;
     use crate::evaluate::{Outcome, Scored};
-    use crate::events::{self, Channel};
+    use crate::events;
     use crate::report::{Block, Table};
     use floodmark_tables::DETECTOR;
 
@@ -110,6 +116,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn agents_runs_are_known() {
+        let named = |file: &str, attack, channel| Run { file: file.to_owned(), ..run("r", attack, &[(channel, 0.5)]) };
+        for (expected, file, attack, channel) in [
+            (true, "trajectories_defended", false, Channel::User),
+            (true, "mine", false, Channel::ToolResult),
+            (true, "mine", true, Channel::User),
+            (false, "mine", false, Channel::User),
+            (false, "conversations", false, Channel::ToolResult),
+        ] {
+            assert_eq!(is_agent_run(&named(file, attack, channel)), expected, "{file} {attack} {channel:?}");
+        }
+    }
+
+    #[test]
     fn sections_compare_both_detectors() {
         let runs = three_tasks();
         let references = References::of_runs(&runs);
@@ -124,6 +144,8 @@ pub(crate) mod tests {
             ["detector of record", "peak", "0.889", "0.99", "missed"],
             ["detector of record", "rarity peak", "0.500", "0.99", "missed"],
             ["detector of record", "event count alone", "0.500", "", ""],
+            // Without the events that hold the attack nothing is left of the attacked runs; benign ones keep theirs, which are no rarer.
+            ["detector of record", "control: rarity of the rest", "0.500", "", ""],
             ["wrapper unseen", "peak", "0.500", "0.80", "missed"],
         ]
         .into_iter()

@@ -30,6 +30,8 @@ pub(super) struct Populations<'r> {
     pub too_few: Vec<(String, [usize; 2])>,
     /// Attacked runs that never met the attack.
     pub never_met: usize,
+    /// Runs without an event, or with one that the detector gave no number.
+    pub unscored: usize,
 }
 
 impl<'r> Populations<'r> {
@@ -40,7 +42,7 @@ impl<'r> Populations<'r> {
             match (run.is_attack(), View::new(run, which, references)) {
                 (None, _) => found.never_met += 1,
                 (Some(attack), Some(view)) => named.entry(name(run)).or_default()[usize::from(!attack)].push(view),
-                (Some(_), None) => {}
+                (Some(_), None) => found.unscored += 1,
             }
         }
         let mut all: [Vec<View<'r>>; 2] = [Vec::new(), Vec::new()];
@@ -186,14 +188,14 @@ mod tests {
     fn who_never_met_the_attack_is_in_no_group() {
         let mut met_not = run("1", true, &[(User, 0.9)]);
         met_not.met = false;
-        let mut runs = vec![met_not, run("2", false, &[(User, 0.1)])];
+        let mut runs = vec![met_not, run("2", false, &[(User, 0.1)]), run("3", false, &[]), run("4", true, &[(User, f64::NAN)])];
         for task in ["a", "b", "c"] {
             for (set, attack, score) in [("other", true, 0.9), (OBSERVES_IN_WORDS, true, 0.4), (OBSERVES_IN_WORDS, false, 0.4)] {
                 runs.push(Run { set: set.to_owned(), task: format!("{set}: {task}"), ..run(task, attack, &[(User, score)]) });
             }
         }
         let found = of(&runs);
-        assert_eq!(found.never_met, 1);
+        assert_eq!((found.never_met, found.unscored), (1, 2));
         let too_few = [("other".to_owned(), [3, 0]), ("set".to_owned(), [0, 1]), ("all but asb_drift".to_owned(), [3, 1])];
         assert_eq!(found.too_few, too_few);
         let names: Vec<&str> = found.list.iter().map(|population| population.name.as_str()).collect();

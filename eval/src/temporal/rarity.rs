@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::data::{DataFile, Label, Split, unit_of};
+use crate::data::{DataFile, Label, OnBroken, Split, unit_of};
 use crate::detector::Benchmark;
 use crate::evaluate::{Run, ToolKey};
 use crate::events::{Channel, Scorer, of_record};
@@ -79,11 +79,16 @@ impl References {
     ///
     /// # Errors
     /// When a file cannot be read, which names the line.
-    pub fn read(files: &[DataFile], record: &mut Scorer<'_>, mut unseen: Option<&mut Scorer<'_>>) -> anyhow::Result<Self> {
+    pub fn read(
+        files: &[DataFile],
+        on_broken: OnBroken,
+        record: &mut Scorer<'_>,
+        mut unseen: Option<&mut Scorer<'_>>,
+    ) -> anyhow::Result<Self> {
         let mut honest = Honest::default();
-        for file in files.iter().filter(|file| file.name.starts_with(super::AGENT_RUNS)) {
-            file.each(|one| {
-                if one.label != Label::Benign || one.split != Split::Train {
+        for file in files.iter().filter(|file| !file.stem().starts_with(super::CONVERSATIONS)) {
+            file.read(on_broken, |one| {
+                if one.label != Label::Benign || one.split != Split::Train || one.text.is_some() {
                     return Ok(());
                 }
                 let task = unit_of(&file.set, one, false);

@@ -19,6 +19,8 @@ pub(super) struct View<'r> {
     results: Vec<f64>,
     /// Rarities of its tool results.
     rarities: Vec<f64>,
+    /// Scores of all events that do not hold the attack, and rarities of such tool results.
+    rest: [Vec<f64>; 2],
 }
 
 /// A statistic.
@@ -38,21 +40,44 @@ pub(super) enum Statistic {
     ResultPeak,
     /// The highest rarity of tool results.
     Rarity,
+    /// The peak as if the events that hold the attack were not there: what attacked runs have beside it.
+    PeakOfRest,
+    /// Rarity likewise.
+    RarityOfRest,
     /// The highest CUSUM of rarities, whose drift is their mean in honest runs.
     RarityPersistence,
 }
 
 impl<'r> View<'r> {
-    /// `None` where this detector did not score every event, or there is none.
+    /// `None` where there is no event, or one that this detector gave no finite number.
     pub fn new(run: &'r Run, which: Which, references: &References) -> Option<Self> {
         let score = |event: &crate::evaluate::Scored| match which {
             Which::Record => Some(event.score),
             Which::Unseen => event.unseen,
         };
-        let scores = run.events.iter().map(score).collect::<Option<Vec<f64>>>().filter(|scores| !scores.is_empty())?;
-        let results = || run.events.iter().zip(&scores).filter(|(event, _)| event.channel == Channel::ToolResult);
-        let rarities = results().map(|(event, &score)| references.rarity(which, &run.set, event.tool, score)).collect();
-        Some(View { run, results: results().map(|(_, &score)| score).collect(), rarities, scores })
+        let scores = run
+            .events
+            .iter()
+            .map(score)
+            .collect::<Option<Vec<f64>>>()
+            .filter(|scores| !scores.is_empty() && scores.iter().all(|score| score.is_finite()))?;
+        let mut view = View { run, scores: Vec::new(), results: Vec::new(), rarities: Vec::new(), rest: [Vec::new(), Vec::new()] };
+        for (event, &score) in run.events.iter().zip(&scores) {
+            let rest = event.label != Label::Attack;
+            if rest {
+                view.rest[0].push(score);
+            }
+            if event.channel == Channel::ToolResult {
+                let rarity = references.rarity(which, &run.set, event.tool, score);
+                view.results.push(score);
+                view.rarities.push(rarity);
+                if rest {
+                    view.rest[1].push(rarity);
+                }
+            }
+        }
+        view.scores = scores;
+        Some(view)
     }
 
     /// Scores of the events that hold the attack.
@@ -70,6 +95,8 @@ impl<'r> View<'r> {
             Statistic::Events => self.scores.len() as f64,
             Statistic::ResultPeak => accumulated(&self.results, 0.0, 0.0).peak(),
             Statistic::Rarity => accumulated(&self.rarities, 0.0, 0.0).peak(),
+            Statistic::PeakOfRest => accumulated(&self.rest[0], 0.0, 0.0).peak(),
+            Statistic::RarityOfRest => accumulated(&self.rest[1], 0.0, 0.0).peak(),
             Statistic::RarityPersistence => accumulated(&self.rarities, 0.0, EVEN).persistence(),
         };
         vec![one]
@@ -85,7 +112,7 @@ impl<'r> View<'r> {
 pub(crate) fn accumulated(scores: &[f64], tau: f64, drift: f64) -> Trajectory {
     let mut trajectory = Trajectory::default();
     for &score in scores {
-        // A score that is no finite number is refused, and no scorer gives one.
+        // Only what is no finite number is refused, and whoever comes here has looked.
         let _ = trajectory.push(score, Params { tau, drift });
     }
     trajectory
@@ -135,6 +162,11 @@ mod tests {
         let view = View::new(&run, Which::Record, &references).unwrap();
         let rare = libm::log(8.0);
         assert!((view.value(Statistic::Rarity) - rare).abs() < 1e-12);
+        // All of its events hold the attack but one, which is no rarer than the honest one.
+        let mut run = run.clone();
+        run.events[2].label = Label::Benign;
+        let rest = View::new(&run, Which::Record, &references).unwrap();
+        assert_eq!([rest.value(Statistic::PeakOfRest), rest.value(Statistic::RarityOfRest)], [0.5, 0.0]);
         assert!((view.value(Statistic::RarityPersistence) - (2.0 * rare - 3.0)).abs() < 1e-12);
     }
 }
