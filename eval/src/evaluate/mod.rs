@@ -135,13 +135,13 @@ impl Args {
         add("events", &mut || Ok(Vec::from_iter(events::section(runs, levels, plan))))?;
         add("precision and pairs", &mut || Ok(precision::sections(singles, runs, levels, plan)))?;
         add("trajectories", &mut || self.trajectories(files, runs, plan))?;
+        let on_broken = self.on_broken();
         if let Some(split) = self.split.one() {
-            let on_broken = self.on_broken();
             add("assembled conversations", &mut || {
                 accumulation::sections(&accumulation::Options { on_broken, ..accumulation::Options::new(&self.data, split, plan) })
             })?;
         }
-        add("grafts", &mut || Ok(Vec::from_iter(Study::of(files, &DETECTOR, plan)?.map(|study| study.section()))))?;
+        add("grafts", &mut || Ok(Vec::from_iter(Study::of(files, on_broken, &DETECTOR, plan)?.map(|study| study.section()))))?;
         sections.extend(remarks::section(&collected.origins));
         bar.finish_and_clear();
         let summary = summary::section(runs, &mut sections);
@@ -150,7 +150,7 @@ impl Args {
 
     fn trajectories(&self, files: &[DataFile], runs: &[Run], plan: Plan) -> anyhow::Result<Vec<Section>> {
         let unseen = self.unseen()?;
-        let references = References::read(files, &mut Scorer::new(&DETECTOR), unseen.map(Scorer::new).as_mut())?;
+        let references = References::read(files, self.on_broken(), &mut Scorer::new(&DETECTOR), unseen.map(Scorer::new).as_mut())?;
         Ok(temporal::sections(temporal::Input { runs, references: &references, record: &DETECTOR, unseen, plan }))
     }
 
