@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! data -> Collector (every record through the engine; scores and outcomes are kept, texts are not) -> Collected
-//!      -> sections: summary, texts, events, conversations, trajectories -> report::Document -> terminal, report.{json,html,md}
+//!      -> sections: summary, conversations, texts, events, precision; temporal, accumulation, grafts -> report::Document -> terminal, report.{json,html,md}
 //! ```
 
 mod collect;
@@ -18,8 +18,10 @@ mod texts;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use floodmark_core::Detector;
 use floodmark_core::detector::Levels;
 use floodmark_tables::DETECTOR;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -28,13 +30,19 @@ use serde_json::Value;
 pub use collect::{Collected, Collector};
 pub use run::{Outcome, Run, Scored, Single, ToolKey};
 
+use crate::accumulation;
 use crate::data::{self, DataFile, OnBroken};
 use crate::engine::{Engine, Kind, built_wasm};
 use crate::events::Scorer;
+use crate::grafts::Study;
 use crate::patterns::Part;
 use crate::report::{Document, Fact, Section};
 use crate::stats::Plan;
 use crate::stored;
+use crate::temporal::{self, References};
+
+/// How often the line of what is being done moves.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Measures the plugin on data: what it finds, what it blocks wrongly, and what the papers' analyses say of it.
 #[derive(clap::Args, Debug)]
@@ -84,7 +92,7 @@ impl Args {
             title: "What Floodmark finds".to_owned(),
             command: self.command(),
             facts: self.facts(&collected),
-            sections: self.sections(&collected, &levels),
+            sections: self.sections(&files, &collected, &levels)?,
             data: collected.origins.clone(),
         };
         self.deliver(&document)
@@ -93,11 +101,11 @@ impl Args {
     /// Judges everything.
     fn collect(&self, files: &[DataFile]) -> anyhow::Result<Collected> {
         let mut engine = self.engine()?;
-        let unseen = self.unseen_model.as_deref().map(stored::read).transpose()?.map(Scorer::new);
+        let unseen = self.unseen()?.map(Scorer::new);
         let size = |file: &DataFile| fs::metadata(&file.path).map_or(0, |data| data.len());
         let bar = ProgressBar::new(files.iter().map(size).sum());
         bar.set_style(ProgressStyle::with_template("{bar:30} {percent:>3} %  {elapsed}  {msg}")?);
-        let on_broken = if self.skip_broken { OnBroken::Skip } else { OnBroken::Stop };
+        let on_broken = self.on_broken();
         let wanted = |split| self.split.holds(split);
         let mut collector = Collector::new(&mut engine, unseen, &wanted);
         for file in files {
@@ -111,16 +119,47 @@ impl Args {
         Ok(collector.finish())
     }
 
-    fn sections(&self, collected: &Collected, levels: &Levels) -> Vec<Section> {
+    fn sections(&self, files: &[DataFile], collected: &Collected, levels: &Levels) -> anyhow::Result<Vec<Section>> {
         let plan = Plan { draws: self.draws, seed: self.seed };
         let Collected { runs, singles, .. } = collected;
-        let mut sections = vec![summary::section(runs)];
-        sections.extend(conversations::section(runs));
-        sections.extend(texts::section(singles, levels, plan));
-        sections.extend(events::section(runs, levels, plan));
-        sections.extend(precision::sections(singles, runs, levels, plan));
+        let bar = ProgressBar::new_spinner();
+        bar.enable_steady_tick(TICK);
+        let mut sections = Vec::new();
+        let mut add = |what: &'static str, found: &mut dyn FnMut() -> anyhow::Result<Vec<Section>>| {
+            bar.set_message(what);
+            sections.extend(found()?);
+            anyhow::Ok(())
+        };
+        add("conversations", &mut || Ok(Vec::from_iter(conversations::section(runs))))?;
+        add("single texts", &mut || Ok(Vec::from_iter(texts::section(singles, levels, plan))))?;
+        add("events", &mut || Ok(Vec::from_iter(events::section(runs, levels, plan))))?;
+        add("precision and pairs", &mut || Ok(precision::sections(singles, runs, levels, plan)))?;
+        add("trajectories", &mut || self.trajectories(files, runs, plan))?;
+        let on_broken = self.on_broken();
+        if let Some(split) = self.split.one() {
+            add("assembled conversations", &mut || {
+                accumulation::sections(&accumulation::Options { on_broken, ..accumulation::Options::new(&self.data, split, plan) })
+            })?;
+        }
+        add("grafts", &mut || Ok(Vec::from_iter(Study::of(files, on_broken, &DETECTOR, plan)?.map(|study| study.section()))))?;
         sections.extend(remarks::section(&collected.origins));
-        sections
+        bar.finish_and_clear();
+        let summary = summary::section(runs, &mut sections);
+        Ok(std::iter::once(summary).chain(sections).collect())
+    }
+
+    fn trajectories(&self, files: &[DataFile], runs: &[Run], plan: Plan) -> anyhow::Result<Vec<Section>> {
+        let unseen = self.unseen()?;
+        let references = References::read(files, self.on_broken(), &mut Scorer::new(&DETECTOR), unseen.map(Scorer::new).as_mut())?;
+        Ok(temporal::sections(temporal::Input { runs, references: &references, record: &DETECTOR, unseen, plan }))
+    }
+
+    fn unseen(&self) -> anyhow::Result<Option<&'static Detector<'static>>> {
+        self.unseen_model.as_deref().map(stored::read).transpose()
+    }
+
+    fn on_broken(&self) -> OnBroken {
+        if self.skip_broken { OnBroken::Skip } else { OnBroken::Stop }
     }
 
     fn engine(&self) -> anyhow::Result<Engine> {

@@ -105,13 +105,18 @@ impl Part {
         clap::ValueEnum::to_possible_value(&self).map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    pub(crate) fn holds(self, split: Split) -> bool {
+    /// The only part that it is of, if it is.
+    pub(crate) fn one(self) -> Option<Split> {
         match self {
-            Part::Train => split == Split::Train,
-            Part::Dev => split == Split::Dev,
-            Part::Test => split == Split::Test,
-            Part::All => true,
+            Part::Train => Some(Split::Train),
+            Part::Dev => Some(Split::Dev),
+            Part::Test => Some(Split::Test),
+            Part::All => None,
         }
+    }
+
+    pub(crate) fn holds(self, split: Split) -> bool {
+        self.one().is_none_or(|one| one == split)
     }
 }
 
