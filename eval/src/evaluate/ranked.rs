@@ -5,8 +5,6 @@ use crate::stats::{Estimate, Plan, Samples, roc};
 
 /// False-positive rates that recall is stated at.
 pub(super) const RATES: [f64; 3] = [0.001, 0.005, 0.01];
-/// Bars of a histogram of scores.
-const BARS: usize = 25;
 /// Points of a curve that are drawn: more are not seen.
 const POINTS: usize = 400;
 
@@ -95,16 +93,7 @@ pub(super) fn roc_plot(id: &str, title: &str, curves: Vec<Series>) -> Plot {
 
 /// Histograms of scores from 0 to 1: the share of each group in each bar.
 pub(super) fn histogram(id: &str, title: &str, groups: &[(&str, &Scores)], levels: Vec<Level>) -> Plot {
-    let bars = |scores: &Scores| {
-        let mut counts = [0_u32; BARS];
-        for score in &scores.values {
-            let bar = (score * BARS as f64) as usize;
-            counts[bar.min(BARS - 1)] += 1;
-        }
-        let all = scores.values.len().max(1) as f64;
-        counts.iter().enumerate().map(|(bar, &count)| [bar as f64 / BARS as f64, f64::from(count) / all]).collect::<Vec<_>>()
-    };
-    let series = groups.iter().map(|(name, scores)| Series { name: (*name).to_owned(), mark: Mark::Bars, points: bars(scores) });
+    let series = groups.iter().map(|(name, scores)| Series::bars(*name, &scores.values, 1.0));
     Plot {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -143,10 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_bars_and_ends_of_curves() {
-        let found = histogram("h", "H", &[("some", &scores(&[0.0, 0.039, 0.04, 1.0]))], Vec::new());
-        let points = &found.series[0].points;
-        assert_eq!((points.len(), points[0], points[1], points[24]), (25, [0.0, 0.5], [0.04, 0.25], [0.96, 0.25]));
+    fn ends_of_curves() {
         assert_eq!(until(vec![[0.0, 0.0], [0.05, 0.5], [0.15, 1.0]], 0.1), [[0.0, 0.0], [0.05, 0.5], [0.1, 0.75]]);
         assert_eq!(until(vec![[0.0, 0.0], [0.1, 0.5]], 0.1), [[0.0, 0.0], [0.1, 0.5]]);
         let many: Vec<[f64; 2]> = (0..1000).map(|at| [f64::from(at), 0.0]).collect();

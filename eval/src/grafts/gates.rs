@@ -4,11 +4,8 @@ use super::carriers::MOST_DEALS;
 use super::make::{EPSILON, Grafted, MAX_ITER, MOST_GRAFTS};
 use super::sentences::Kind;
 use super::{CARRIERS, Carrier, GUARDED, MOST_LEAKS, Study};
-use crate::report::{Axis, Cell, Level, Mark, Plot, Section, Series, Table};
+use crate::report::{Axis, Cell, Level, Plot, Section, Series, Table};
 use crate::stats::median;
-
-/// Bars of the histogram of scores.
-const BARS: usize = 20;
 
 /// The paper's Table 2 (design/papers.md B), under these columns as far as it has them.
 const PAPER: [(&str, [&str; 8]); 2] = [
@@ -148,10 +145,7 @@ fn gates(study: &Study) -> Table {
 fn scores(study: &Study) -> Plot {
     let series = [Kind::Attack, Kind::Sham].map(|kind| {
         let scores = of_grafts(study.of_kind(kind).map(|(_, grafted)| grafted));
-        let mut counts = [0_u32; BARS];
-        scores.iter().for_each(|score| counts[((score * BARS as f64) as usize).min(BARS - 1)] += 1);
-        let points = counts.iter().enumerate().map(|(at, &count)| [at as f64 / BARS as f64, f64::from(count) / scores.len().max(1) as f64]);
-        Series { name: kind.name().to_owned(), mark: Mark::Bars, points: points.collect() }
+        Series::bars(kind.name(), &scores, 1.0)
     });
     let level = |name: &str, at| Level { name: name.to_owned(), at, upright: true };
     Plot {

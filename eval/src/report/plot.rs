@@ -64,6 +64,22 @@ pub struct Level {
     pub upright: bool,
 }
 
+/// Bars of a histogram.
+const BARS: usize = 25;
+
+impl Series {
+    /// Shares of values in equal steps from 0 to the highest, which is in the last.
+    pub fn bars(name: impl Into<String>, values: &[f64], highest: f64) -> Self {
+        let mut counts = [0_u32; BARS];
+        for value in values {
+            counts[((value / highest * BARS as f64) as usize).min(BARS - 1)] += 1;
+        }
+        let (width, all) = (highest / BARS as f64, values.len().max(1) as f64);
+        let points = counts.iter().enumerate().map(|(at, &count)| [at as f64 * width, f64::from(count) / all]).collect();
+        Series { name: name.into(), mark: Mark::Bars, points }
+    }
+}
+
 impl Axis {
     /// An axis.
     pub fn new(name: impl Into<String>, low: f64, high: f64) -> Self {
@@ -73,5 +89,17 @@ impl Axis {
     /// An axis of shares.
     pub fn share(name: impl Into<String>) -> Self {
         Axis::new(name, 0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_shares_of_equal_steps() {
+        let bars = Series::bars("some", &[0.0, 0.039, 0.04, 1.0], 1.0);
+        assert_eq!((bars.points.len(), bars.points[0], bars.points[1], bars.points[24]), (25, [0.0, 0.5], [0.04, 0.25], [0.96, 0.25]));
+        assert_eq!(Series::bars("wide", &[2.0], 2.0).points[24], [1.92, 1.0]);
     }
 }

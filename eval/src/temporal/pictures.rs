@@ -5,8 +5,6 @@ use super::population::Population;
 use super::statistic::{Statistic, View, path};
 use crate::report::{Axis, Level, Mark, Plot, Section, Series};
 
-/// Bars of a histogram.
-const BARS: usize = 16;
 /// Group names, attacked first.
 const GROUPS: [&str; 2] = ["attacked", "benign"];
 /// Where in their group, by persistence, the traced runs stand.
@@ -40,11 +38,8 @@ fn id(parts: &[&str]) -> String {
 fn histogram(lens: &Lens<'_>, population: &Population<'_>, name: &str, statistic: Statistic) -> Plot {
     let values = population.groups.each_ref().map(|views| views.iter().map(|view| view.value(statistic)).collect::<Vec<f64>>());
     let highest = if statistic == Statistic::Peak { 1.0 } else { values.iter().flatten().copied().fold(f64::MIN_POSITIVE, f64::max) };
-    let series = GROUPS.iter().zip(&values).map(|(group, values)| Series {
-        name: (*group).to_owned(),
-        mark: Mark::Bars,
-        points: bars(values, highest),
-    });
+    // Benign first, in the colour that it has everywhere.
+    let series = GROUPS.iter().zip(&values).rev().map(|(group, values)| Series::bars(*group, values, highest));
     let levels = lens.detector.levels;
     let level = match statistic {
         Statistic::Peak => vec![Level { name: "tau".to_owned(), at: levels.tau_event, upright: true }],
@@ -59,16 +54,6 @@ fn histogram(lens: &Lens<'_>, population: &Population<'_>, name: &str, statistic
         series: series.collect(),
         levels: level,
     }
-}
-
-/// Shares of values in equal steps from 0 to the highest, which is in the last.
-fn bars(values: &[f64], highest: f64) -> Vec<[f64; 2]> {
-    let mut counts = [0_u32; BARS];
-    for value in values {
-        counts[((value / highest * BARS as f64) as usize).min(BARS - 1)] += 1;
-    }
-    let width = highest / BARS as f64;
-    counts.iter().enumerate().map(|(at, &count)| [at as f64 * width, f64::from(count) / values.len().max(1) as f64]).collect()
 }
 
 fn traces(lens: &Lens<'_>, population: &Population<'_>) -> Plot {
@@ -99,13 +84,6 @@ fn traces(lens: &Lens<'_>, population: &Population<'_>) -> Plot {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bars_are_shares_and_the_highest_is_in_the_last() {
-        let bars = bars(&[0.0, 0.06, 0.0625, 1.0], 1.0);
-        assert_eq!((bars.len(), bars[0], bars[1], bars[15]), (16, [0.0, 0.5], [0.0625, 0.25], [0.9375, 0.25]));
-        assert_eq!(bars.iter().map(|bar| bar[1]).sum::<f64>(), 1.0);
-    }
 
     #[test]
     fn names_in_files_are_plain() {
