@@ -137,9 +137,9 @@ pub(super) fn show(study: &Study, section: &mut Section) {
     if study.levels.drift >= study.levels.tau_event {
         section.text(format!(
             "The baked-in drift {:.3} is not below tau {}: with it nothing that stays under tau adds up, and a slow burn of such events is not seen \
-             by the gateway's sum at all. That is the price of \
-             a drift which makes the sum forget calm events at once; `policy.detector.drift` changes it.",
-            study.levels.drift, study.levels.tau_event
+             by the gateway's sum at all. What one event blocks by there is event_block {:.3}, not tau, so the gateway's sum is of events between {:.3} and \
+             that. A lower drift reaches lower, and pays for it (`policy.detector.drift`; docs/decisions.md 134).",
+            study.levels.drift, study.levels.tau_event, study.levels.event_block, study.levels.drift
         ));
     }
     section.table(band(study, &survivors));
