@@ -11,6 +11,7 @@ mod events;
 mod precision;
 mod ranked;
 mod remarks;
+mod reproduced;
 mod run;
 mod summary;
 mod texts;
@@ -143,6 +144,7 @@ impl Args {
         }
         add("grafts", &mut || Ok(Vec::from_iter(Study::of(files, on_broken, &DETECTOR, plan)?.map(|study| study.section()))))?;
         sections.extend(remarks::section(&collected.origins));
+        sections.extend(reproduced::section(&collected.origins));
         bar.finish_and_clear();
         let summary = summary::section(runs, &mut sections);
         Ok(std::iter::once(summary).chain(sections).collect())
