@@ -29,9 +29,9 @@ pub fn row<T: AsRef<str>>(text: &mut String, cells: &[T]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
-/// A text that may hold what ends a cell.
+/// A text that may hold what ends a cell, or what would be markup where the page is shown.
 pub fn cell_text(text: &str) -> String {
-    text.replace('|', "\\|")
+    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
 /// Number of records that count, their share and its interval.
@@ -47,7 +47,8 @@ pub fn cell(share: &Share) -> String {
 /// A share of 0 to 1 in percent.
 pub fn percent(share: f64) -> String {
     let hundred = share * 100.0;
-    if hundred > 0.0 && hundred < 10.0 { format!("{hundred:.2} %") } else { format!("{hundred:.0} %") }
+    // What rounds to all or nothing is neither.
+    if hundred > 0.0 && hundred < 10.0 || hundred > 99.0 && hundred < 100.0 { format!("{hundred:.2} %") } else { format!("{hundred:.0} %") }
 }
 
 /// The section that names the data.

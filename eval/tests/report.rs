@@ -72,17 +72,17 @@ fn the_whole_report() {
     let found = report(sets.path(), out.path(), &[]);
     let [benign] = rows(&found, "benign-sets", &["runs"])[..] else { panic!("{found}") };
     assert_eq!(
-        (&benign[2], &benign[3], &benign[5]["hits"]),
+        (&benign[3], &benign[4], &benign[6]["hits"]),
         (&Value::from(2), &Value::from(2), &Value::from(0)),
         "of the part test, two tasks"
     );
     // Wilson for none of two: 3.8415 / (2 + 3.8415).
-    let high = benign[5]["interval"]["high"].as_f64().unwrap();
-    assert!((high - 3.841_458_8 / 5.841_458_8).abs() < 1e-6 && benign[5]["interval"]["method"] == "wilson", "{benign:?}");
+    let high = benign[6]["interval"]["high"].as_f64().unwrap();
+    assert!((high - 3.841_458_8 / 5.841_458_8).abs() < 1e-6 && benign[6]["interval"]["method"] == "wilson", "{benign:?}");
     let [attack] = rows(&found, "attack-templates", &["runs", "trajectories", "direct"])[..] else { panic!("{found}") };
     assert_eq!((&attack[3], &attack[6]["hits"]), (&Value::from(1), &Value::from(1)), "what never met the attack is left out");
     let [texts] = rows(&found, "text-sources", &["mails", "hand"])[..] else { panic!("{found}") };
-    assert_eq!((&texts[2], &texts[7]["value"]), (&Value::from(1), &Value::from(1.0)), "the same text in the same unit counts once");
+    assert_eq!((&texts[2], &texts[8]["value"]), (&Value::from(1), &Value::from(1.0)), "the same text in the same unit counts once");
     let [result] = rows(&found, "events-attacks", &["runs", "direct", "tool_result"])[..] else { panic!("{found}") };
     let score = Scorer::new(&DETECTOR).score(&format!("{}: {ATTACK}", ["TO", "DO"].concat()));
     assert_eq!((&result[3], &result[7]["value"]), (&Value::from(1), &Value::from(score)), "the median of one is its score");
@@ -92,7 +92,7 @@ fn the_whole_report() {
         assert!(!page.contains(outside), "the page stands alone, but has {outside}");
     }
     let markdown = fs::read_to_string(out.path().join("report.md")).unwrap();
-    assert!(markdown.contains("| runs | trajectories | 2 | 2 |") && markdown.contains("Licence of mails"), "{markdown}");
+    assert!(markdown.contains("| runs | trajectories | hand | 2 | 2 |") && markdown.contains("Licence of mails"), "{markdown}");
 }
 
 #[test]
@@ -156,6 +156,81 @@ fn broken_lines_end_it_or_are_listed() {
     let found: Value = serde_json::from_slice(&fs::read(out.path().join("report.json")).unwrap()).unwrap();
     assert_eq!((&found["data"][0]["records"], &found["data"][0]["broken"]), (&Value::from(2), &Value::from(5)));
     assert!(found["command"].as_str().unwrap().ends_with(" --skip-broken"), "{}", found["command"]);
+}
+
+fn written(folder: &Path, name: &str, lines: &[String]) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, lines.join("\n")).unwrap();
+    path
+}
+
+/// What the gateway refuses unread has a verdict and no score; it counts all the same.
+#[test]
+fn a_text_over_the_cap_counts_as_it_is_treated() {
+    let out = tempfile::tempdir().unwrap();
+    let text = |text: &str, label: &str| format!(r#"{{"text":"{text}","label":"{label}"}}"#);
+    let long = "lorem ipsum dolor sit amet ".repeat(60_000);
+    let data =
+        written(out.path(), "mine.jsonl", &[text(&long, "benign"), text(HONEST, "benign"), text(&format!("{ATTACK} {long}"), "attack")]);
+    let found = report(&data, out.path(), &[]);
+    let [benign] = rows(&found, "text-benign", &["mine"])[..] else { panic!("{found}") };
+    assert_eq!((&benign[2], &benign[5]["hits"], &benign[6]["records"]), (&Value::from(2), &Value::from(1), &Value::from(1)), "{benign:?}");
+    let [attack] = rows(&found, "text-sources", &["mine", "mine"])[..] else { panic!("{found}") };
+    assert_eq!((&attack[2], &attack[5]["hits"], &attack[6]["records"]), (&Value::from(1), &Value::from(1), &Value::from(0)), "{attack:?}");
+    let facts = found["facts"].to_string();
+    assert!(facts.contains("2 chats or texts"), "{facts}");
+}
+
+#[test]
+fn texts_count_though_the_detector_is_off_and_what_has_its_levels_built_in_is_left_out() {
+    let (sets, out) = (sets(), tempfile::tempdir().unwrap());
+    let config = written(
+        out.path(),
+        "off.json",
+        &[r#"{"version":1,"defaults":{"mode":"enforce","policy":{"rules":{"detector":"off"}}}}"#.to_owned()],
+    );
+    let found = report(sets.path(), out.path(), &["--config", config.to_str().unwrap()]);
+    assert_eq!(rows(&found, "text-benign", &["mails"]).len(), 1);
+    let ids: Vec<&Value> = found["sections"].as_array().unwrap().iter().map(|section| &section["id"]).collect();
+    assert!(!ids.iter().any(|id| ["aggregates", "accumulation-sets", "grafts"].contains(&id.as_str().unwrap())), "{ids:?}");
+}
+
+#[test]
+fn attacks_that_stand_in_other_parts_too_are_told_apart() {
+    let out = tempfile::tempdir().unwrap();
+    let line = |id: &str, split: &str| {
+        record(id, "attack_success", "test", &format!(r#""injection_split":"{split}",{}"#, run("t", Some(true), "At noon.")))
+    };
+    let data = written(out.path(), "own.jsonl", &[line("a", "test"), line("b", "train"), line("c", "train")]);
+    let found = report(&data, out.path(), &[]);
+    let [attack] = rows(&found, "attack-templates", &["own"])[..] else { panic!("{found}") };
+    assert_eq!((&attack[3], &attack[7]["records"]), (&Value::from(3), &Value::from(1)), "{attack:?}");
+}
+
+#[test]
+fn names_cannot_steer_what_shows_them() {
+    let out = tempfile::tempdir().unwrap();
+    let hostile = r#"{"text":"Hello there.","label":"benign","source":"\u001b[2J<script>alert(1)</script>|x\ny"}"#;
+    let data = written(out.path(), "own.jsonl", &[hostile.to_owned()]);
+    report(&data, out.path(), &[]);
+    for name in ["report.html", "report.md"] {
+        let text = fs::read_to_string(out.path().join(name)).unwrap();
+        assert!(!text.contains("<script>") && !text.contains('\u{1b}') && text.contains("alert(1)"), "{name}: {text}");
+    }
+    let output = eval(&["--data", data.to_str().unwrap()]);
+    assert!(output.status.success() && !output.stdout.contains(&0x1b), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn nothing_to_judge_is_an_error() {
+    let out = tempfile::tempdir().unwrap();
+    for (name, lines) in [("empty.jsonl", Vec::new()), ("train.jsonl", vec![r#"{"text":"a","label":"benign","split":"train"}"#.to_owned()])]
+    {
+        let data = written(out.path(), name, &lines);
+        let output = eval(&["--data", data.to_str().unwrap()]);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && error.contains(name) && error.contains("--split all"), "{error}");
+    }
 }
 
 #[test]

@@ -22,34 +22,34 @@ pub struct Record {
     #[serde(default, deserialize_with = "word")]
     pub unit: Option<String>,
     /// Suite of the task, of agent runs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub suite: Option<String>,
     /// The user's task, of agent runs.
     #[serde(default, deserialize_with = "word")]
     pub task: Option<String>,
     /// What the injection asks for, of attacked agent runs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub injection_task: Option<String>,
     /// Whether the injection stands in a tool's result; unknown where the set does not say.
     #[serde(default)]
     pub injection_seen: Option<bool>,
     /// The attack's template, of attacked agent runs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub attack: Option<String>,
     /// Kind of attack, of single texts and some conversations.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub attack_kind: Option<String>,
     /// Kind of attack, of conversations.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub technique: Option<String>,
     /// Kind of text, of texts from memories.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub kind: Option<String>,
     /// Kind of text, of harmless single texts.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub benign_kind: Option<String>,
     /// The text's language, where it was translated.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub lang: Option<String>,
     /// The part that what is injected is in, where it has a part of its own.
     #[serde(default)]

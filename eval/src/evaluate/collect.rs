@@ -25,6 +25,8 @@ pub struct Collected {
     pub repeated: u64,
     /// Chats and texts that the detector was not asked about: over the gateway's cap, refused unread, or its rules are off.
     pub unread: u64,
+    /// Texts of nothing but white space, and conversations in which the model is never asked: there is no request that could be judged.
+    pub blank: u64,
 }
 
 /// Takes in records.
@@ -78,7 +80,10 @@ impl<'c> Collector<'c> {
 
     fn single(&mut self, file: &DataFile, record: &Record, text: &str) -> anyhow::Result<()> {
         let events = of_record(&file.set, record)?;
-        let Some(event) = events.first() else { return Ok(()) };
+        let Some(event) = events.first() else {
+            self.found.blank += 1;
+            return Ok(());
+        };
         let unit = Benchmark::named(&file.set, &unit(&file.set, record));
         let mut digest = blake3::Hasher::new();
         for part in [unit.as_bytes(), event.channel.name().as_bytes(), text.as_bytes()] {
@@ -95,16 +100,15 @@ impl<'c> Collector<'c> {
         let mut outcome = Outcome::default();
         outcome.take(&alone);
         outcome.take(&self.engine.judge(&requests::after_a_question(text, channel))?);
-        let Some(&[score]) = alone.scores_of(0, 1).as_deref() else {
-            self.found.unread += 1;
-            return Ok(());
-        };
-        let scored = self.scored(event, score);
+        let score = alone.scores_of(0, 1).and_then(|scores| scores.first().copied());
+        self.found.unread += u64::from(score.is_none());
+        let scored = score.map(|score| self.scored(event, score));
         self.found.singles.push(Single {
             set: file.set.clone(),
             source: record.source.clone(),
             kind: event.kind.clone(),
             unit,
+            label: event.label,
             event: scored,
             pattern: alone.turn_scores.first().copied().unwrap_or_default(),
             outcome,
@@ -118,17 +122,23 @@ impl<'c> Collector<'c> {
         let mut outcome = Outcome::default();
         let mut events = Vec::new();
         let mut start = 0;
+        let mut requests = 0;
         for chat in requests::chats(messages) {
             let [length, asked] = chat.messages();
             // A call that no request follows is in none, so that the gateway never saw it.
             let seen: Vec<&Event> = all.iter().filter(|event| (start..start + asked).contains(&event.message)).collect();
             let scores = self.chat(&chat, &mut outcome)?.and_then(|judged| scores(&judged, &seen, start));
             start += length;
+            requests += asked;
             match scores {
                 Some(scores) => events.extend(seen.into_iter().zip(scores).map(|(event, score)| self.scored(event, score))),
                 // Too large for the gateway, or of a kind that it refuses unread.
                 None => self.found.unread += u64::from(asked > 0),
             }
+        }
+        if requests == 0 {
+            self.found.blank += 1;
+            return Ok(());
         }
         let template = (record.label != Label::Benign).then(|| all.first().map_or_else(|| "-".to_owned(), |event| event.kind.clone()));
         let turns = |roles: &[&str]| messages.iter().filter(|message| roles.contains(&message.role.as_str())).count();
@@ -141,6 +151,7 @@ impl<'c> Collector<'c> {
             template,
             met: record.label != Label::Benign && record.injection_seen != Some(false),
             split: record.split,
+            strict: is_strict(record),
             unit: Benchmark::named(&file.set, &unit(&file.set, record)),
             task: Benchmark::named(&file.set, &unit_of(&file.set, record, false)),
             turns: turns(&["user", "tool"]),
@@ -185,4 +196,10 @@ fn scores(judged: &Judged, events: &[&Event], start: usize) -> Option<Vec<f64>> 
     let messages = events.chunk_by(|one, next| one.message == next.message);
     let scores: Option<Vec<Vec<f64>>> = messages.map(|events| judged.scores_of(events.first()?.message - start, events.len())).collect();
     scores.map(|scores| scores.concat())
+}
+
+/// Whether no part that is named for a record is less held out than the record.
+fn is_strict(record: &Record) -> bool {
+    let named = [&record.user_split, &record.injection_split, &record.template_split, &record.context_split, &record.attack_split];
+    named.into_iter().flatten().filter_map(|name| Split::of(name)).all(|part| part == record.split)
 }

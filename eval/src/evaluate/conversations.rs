@@ -15,12 +15,17 @@ const BANDS: [(usize, &str); 6] = [(2, "1"), (4, "2 to 3"), (7, "4 to 6"), (13, 
 pub(super) struct Group {
     pub flagged: Share,
     pub blocked: Share,
+    /// Of those whose parts are all held out alike.
+    strict: Share,
 }
 
 impl Group {
     fn count(&mut self, unit: &str, run: &Run) {
         self.flagged.count(unit, run.outcome.flagged);
         self.blocked.count(unit, run.outcome.blocked);
+        if run.strict {
+            self.strict.count(unit, run.outcome.blocked);
+        }
     }
 
     fn cells(&self) -> [Cell; 4] {
@@ -37,6 +42,9 @@ pub(super) fn groups<'r, K: Ord>(runs: impl IntoIterator<Item = &'r Run>, key: i
     groups
 }
 
+/// The names of columns of shares.
+const SHARES: [&str; 4] = ["conversations", "units", "flagged", "blocked"];
+
 /// The section; `None` where the data hold no conversation or run.
 pub(super) fn section(runs: &[Run]) -> Option<Section> {
     if runs.is_empty() {
@@ -45,40 +53,54 @@ pub(super) fn section(runs: &[Run]) -> Option<Section> {
     let mut section = Section::new("conversations", "Conversations and agent runs");
     section.text(
         "Each request of a conversation is judged with the history up to it, as a gateway sees it; a conversation counts as flagged or blocked when any of its \
-         requests is. Intervals by Wilson at the effective number of independent conversations (Kish): what they are worth if those of one unit are all alike. \
-         Sets that run few tasks many times have wide ones, whatever the number of runs. Attacked runs that never met their attack are left out.",
+         requests is, and in mode monitor when any would have been. Intervals by Wilson at the effective number of independent conversations (Kish): what they are worth if \
+         those of one unit are all alike. Sets that run few tasks many times have wide ones, whatever the number of runs. Attacked runs that never met their \
+         attack are left out.",
     );
-    let columns = ["conversations", "units", "flagged", "blocked"];
     let benign = || runs.iter().filter(|run| run.label == Label::Benign);
     let attacks = || runs.iter().filter(|run| run.is_attack() == Some(true));
-    let mut add = |id, caption: &str, names: &[&str], groups: BTreeMap<Vec<String>, Group>| {
-        let mut table = Table::new(id, caption, &[names, &columns].concat());
-        for (names, group) in &groups {
-            table.row(names.iter().map(|name| Cell::from(name.as_str())).chain(group.cells()));
-        }
-        if !groups.is_empty() {
-            section.table(table);
-        }
-    };
-    add(
-        "benign-sets",
-        "Benign, by set: all of this is wrong.",
-        &["set", "file"],
-        groups(benign(), |run| vec![run.set.clone(), run.file.clone()]),
+    let names = |run: &Run| [run.set.clone(), run.file.clone(), run.source.clone()];
+    add(&mut section, "benign-sets", "Benign: all of this is wrong.", &["set", "file", "source"], &groups(benign(), names), false);
+    let caption = "Benign, by number of turns (user messages and tool results).";
+    add(&mut section, "benign-turns", caption, &["turns"], &groups(benign(), |run| [band(run.turns)]), false);
+    let rules = groups(benign().filter(|run| run.outcome.blocked), |run| [run.outcome.rule.clone().unwrap_or_default(), run.set.clone()]);
+    let mut table = Table::new(
+        "benign-rules",
+        "Benign ones that are blocked, by the rule that decided the first such request.",
+        &["rule", "set", "conversations", "units"],
     );
-    add(
-        "benign-turns",
-        "Benign, by number of turns (user messages and tool results).",
-        &["turns"],
-        groups(benign(), |run| vec![band(run.turns)]),
-    );
-    let blocked = || benign().filter(|run| run.outcome.blocked);
-    let rules = groups(blocked(), |run| vec![run.outcome.rule.clone().unwrap_or_default(), run.set.clone()]);
-    add("benign-rules", "Benign ones that are blocked, by the rule that decided the first such request.", &["rule", "set"], rules);
-    let of_template = |run: &Run| vec![run.set.clone(), run.file.clone(), run.template.clone().unwrap_or_default()];
-    add("attack-templates", "Attacks, by template.", &["set", "file", "template"], groups(attacks(), of_template));
-    add("attack-turns", "Attacks, by number of turns.", &["turns"], groups(attacks(), |run| vec![band(run.turns)]));
+    for ([rule, set], group) in &rules {
+        table.row([rule.as_str().into(), set.as_str().into(), group.blocked.records().into(), group.blocked.units().into()]);
+    }
+    if !rules.is_empty() {
+        section.table(table);
+    }
+    let of_template = |run: &Run| [run.set.clone(), run.file.clone(), run.template.clone().unwrap_or_default()];
+    let caption = "Attacks, by template. The last column is of those whose task, injection and template all stand in no part that is less held out: of the others the gateway's \
+                   detector may have been trained on what is injected, in another task.";
+    add(&mut section, "attack-templates", caption, &["set", "file", "template"], &groups(attacks(), of_template), true);
+    add(&mut section, "attack-turns", "Attacks, by number of turns.", &["turns"], &groups(attacks(), |run| [band(run.turns)]), true);
     Some(section)
+}
+
+/// Adds a table of groups, if there are any.
+fn add<const N: usize>(
+    section: &mut Section,
+    id: &'static str,
+    caption: &str,
+    names: &[&str; N],
+    groups: &BTreeMap<[String; N], Group>,
+    strict: bool,
+) {
+    let last = if strict { &["blocked, all parts held out"][..] } else { &[] };
+    let mut table = Table::new(id, caption, &[names, &SHARES[..], last].concat());
+    for (names, group) in groups {
+        let strict = strict.then(|| Cell::from(&group.strict));
+        table.row(names.iter().map(|name| Cell::from(name.as_str())).chain(group.cells()).chain(strict));
+    }
+    if !groups.is_empty() {
+        section.table(table);
+    }
 }
 
 /// The band of a number of turns, with a letter before it that sorts.

@@ -21,7 +21,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use floodmark_core::Detector;
 use floodmark_core::detector::Levels;
 use floodmark_tables::DETECTOR;
@@ -42,6 +42,10 @@ use crate::stats::Plan;
 use crate::stored;
 use crate::temporal::{self, References};
 
+/// Samples of a bootstrap.
+const DRAWS: usize = 2000;
+/// Seed of what is drawn.
+const SEED: u64 = 1;
 /// How often the line of what is being done moves.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -70,10 +74,10 @@ pub struct Args {
     #[arg(long)]
     skip_broken: bool,
     /// Samples to draw for bootstrap intervals.
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, default_value_t = DRAWS)]
     draws: usize,
     /// Seed of everything that is drawn.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = SEED)]
     seed: u64,
     /// Write report.json, report.html and report.md into this folder.
     #[arg(long, value_name = "FOLDER")]
@@ -89,6 +93,12 @@ impl Args {
         let files = data::files(&self.data)?;
         let levels = self.levels()?;
         let collected = self.collect(&files)?;
+        ensure!(
+            !collected.runs.is_empty() || !collected.singles.is_empty(),
+            "{} holds no record of part `{}` that could be judged; `--split all` takes every part, and a record without a part is of part `test`",
+            shown(&self.data),
+            self.split.name()
+        );
         let document = Document {
             title: "What Floodmark finds".to_owned(),
             command: self.command(),
@@ -135,14 +145,18 @@ impl Args {
         add("single texts", &mut || Ok(Vec::from_iter(texts::section(singles, levels, plan))))?;
         add("events", &mut || Ok(Vec::from_iter(events::section(runs, levels, plan))))?;
         add("precision and pairs", &mut || Ok(precision::sections(singles, runs, levels, plan)))?;
-        add("trajectories", &mut || self.trajectories(files, runs, plan))?;
+        add("trajectories", &mut || self.trajectories(files, runs, levels, plan))?;
         let on_broken = self.on_broken();
-        if let Some(split) = self.split.one() {
+        // These judge what they make with the levels that are built in.
+        let shipped = self.config.is_none();
+        if let Some(split) = self.split.one().filter(|_| shipped) {
             add("assembled conversations", &mut || {
                 accumulation::sections(&accumulation::Options { on_broken, ..accumulation::Options::new(&self.data, split, plan) })
             })?;
         }
-        add("grafts", &mut || Ok(Vec::from_iter(Study::of(files, on_broken, &DETECTOR, plan)?.map(|study| study.section()))))?;
+        if shipped {
+            add("grafts", &mut || Ok(Vec::from_iter(Study::of(files, on_broken, &DETECTOR, plan)?.map(|study| study.section()))))?;
+        }
         sections.extend(remarks::section(&collected.origins));
         sections.extend(reproduced::section(&collected.origins));
         bar.finish_and_clear();
@@ -150,10 +164,16 @@ impl Args {
         Ok(std::iter::once(summary).chain(sections).collect())
     }
 
-    fn trajectories(&self, files: &[DataFile], runs: &[Run], plan: Plan) -> anyhow::Result<Vec<Section>> {
+    fn trajectories(&self, files: &[DataFile], runs: &[Run], levels: &Levels, plan: Plan) -> anyhow::Result<Vec<Section>> {
         let unseen = self.unseen()?;
         let references = References::read(files, self.on_broken(), &mut Scorer::new(&DETECTOR), unseen.map(Scorer::new).as_mut())?;
-        Ok(temporal::sections(temporal::Input { runs, references: &references, record: &DETECTOR, unseen, plan }))
+        Ok(temporal::sections(temporal::Input {
+            runs,
+            references: &references,
+            record: &Detector { levels: *levels, ..DETECTOR },
+            unseen,
+            plan,
+        }))
     }
 
     fn unseen(&self) -> anyhow::Result<Option<&'static Detector<'static>>> {
@@ -196,11 +216,23 @@ impl Args {
         fact("detector", DETECTOR.version.to_owned());
         fact("part of the data", self.split.name());
         fact("judged", format!("{} conversations and agent runs, {} single texts", collected.runs.len(), collected.singles.len()));
-        if collected.repeated > 0 {
-            fact("left out", format!("{} single texts that stand again in the same unit", collected.repeated));
+        for (number, what) in [
+            (collected.repeated, "single texts that stand again in the same unit"),
+            (collected.blank, "blank texts, and conversations in which the model is never asked"),
+        ] {
+            if number > 0 {
+                fact("left out", format!("{number} {what}"));
+            }
         }
         if collected.unread > 0 {
-            fact("not scored", format!("{} chats or texts that the gateway would not read", collected.unread));
+            let why = "over the gateway's cap, refused unread, or the detector's rules are off; verdicts on them count";
+            fact("not scored", format!("{} chats or texts: {why}", collected.unread));
+        }
+        if self.config.is_some() {
+            fact(
+                "left out with a configuration",
+                "assembled conversations and grafts, which are judged with the levels that are built in".to_owned(),
+            );
         }
         fact("intervals", format!("95 %; bootstraps of {} samples, seed {}", self.draws, self.seed));
         facts
@@ -208,8 +240,10 @@ impl Args {
 
     /// Prints the report, or its summary where the whole is written to a folder.
     fn deliver(&self, document: &Document) -> anyhow::Result<()> {
+        let facts = document.facts.iter().map(|fact| format!("{}: {}\n", fact.name, fact.value)).collect::<String>();
+        let facts = [facts];
         let Some(folder) = &self.out else {
-            return print(document.sections.iter().map(Section::terminal));
+            return print(facts.into_iter().chain(document.sections.iter().map(Section::terminal)));
         };
         let write = |name: &str, text: &str| {
             let path = folder.join(name);
@@ -220,24 +254,32 @@ impl Args {
         write("report.html", &document.page()?)?;
         write("report.md", &document.markdown())?;
         let brief = document.sections.iter().take(1).map(Section::terminal);
-        print(brief.chain([format!("The whole report: {}\n", shown(&folder.join("report.html")))]))
+        print(facts.into_iter().chain(brief).chain([format!("The whole report: {}\n", shown(&folder.join("report.html")))]))
     }
 
     /// The command that makes this report again.
     fn command(&self) -> String {
-        let mut command = format!("cargo xtask eval --data {} --split {}", shown(&self.data), self.split.name());
-        if self.engine != Kind::default() {
-            command += &format!(" --engine {}", self.engine.name());
-        }
-        for (option, path) in [("config", &self.config), ("unseen-model", &self.unseen_model), ("out", &self.out)] {
-            command += &path.as_ref().map_or_else(String::new, |path| format!(" --{option} {}", shown(path)));
-        }
-        for (option, given) in [("draws", self.draws as u64 != 2000), ("seed", self.seed != 1)] {
-            let value = if option == "draws" { self.draws as u64 } else { self.seed };
-            command += &if given { format!(" --{option} {value}") } else { String::new() };
-        }
+        let mut command = format!("cargo xtask eval --data {} --split {}", quoted(&self.data), self.split.name());
+        let mut option = |name: &str, value: Option<String>| {
+            command += &value.map_or_else(String::new, |value| format!(" --{name} {value}"));
+        };
+        let wasm = self.engine == Kind::Wasm && self.wasm != built_wasm();
+        option("engine", (self.engine != Kind::default()).then(|| self.engine.name().to_owned()));
+        option("wasm", wasm.then(|| quoted(&self.wasm)));
+        option("config", self.config.as_deref().map(quoted));
+        option("unseen-model", self.unseen_model.as_deref().map(quoted));
+        option("out", self.out.as_deref().map(quoted));
+        option("draws", (self.draws != DRAWS).then(|| self.draws.to_string()));
+        option("seed", (self.seed != SEED).then(|| self.seed.to_string()));
         command + if self.skip_broken { " --skip-broken" } else { "" }
     }
+}
+
+/// A path as a shell takes it for one word.
+fn quoted(path: &Path) -> String {
+    let path = shown(path);
+    let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=,@".contains(c));
+    if plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
@@ -258,4 +300,15 @@ fn print(texts: impl Iterator<Item = String>) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_commands_are_one_word() {
+        let of = |path: &str| quoted(Path::new(path));
+        assert_eq!([of("../shared/data"), of("my data.jsonl"), of("it's")], ["../shared/data", "'my data.jsonl'", r"'it'\''s'"]);
+    }
 }

@@ -31,7 +31,7 @@ fn of_blocks(singles: &[Single], runs: &[Run], levels: &Levels) -> Option<Sectio
         let at = PREVALENCES.map(|prevalence| precision(found, rate, prevalence).map_or_else(|| Cell::number(None, 3), shown));
         table.row([what.into(), recall.into(), wrong.into()].into_iter().chain(at));
     };
-    let texts = texts::Group::of(singles, levels, |single| single.event.label == crate::events::Label::Attack);
+    let texts = texts::Group::of(singles, levels, |single| single.label == crate::events::Label::Attack);
     if let [Some(benign), Some(attacks)] = [texts.get(&false), texts.get(&true)] {
         add("single texts, by the gateway".to_owned(), &attacks.blocked, &benign.blocked);
         add("single texts, by the detector at event_block".to_owned(), &attacks.event_block, &benign.event_block);
@@ -79,17 +79,27 @@ fn paired(singles: &[Single], runs: &[Run], plan: Plan) -> Option<Section> {
     };
     let of_singles = |value: &dyn Fn(&Single) -> Option<f64>| {
         let mut scores = [Scores::default(), Scores::default()];
-        for single in singles {
-            let side = usize::from(single.event.label != crate::events::Label::Attack);
+        for single in singles.iter().filter(|single| single.event.is_some()) {
+            let side = usize::from(single.label != crate::events::Label::Attack);
             scores[side].push(value(single).unwrap_or(f64::NAN), &single.unit);
         }
         scores
     };
-    let has_unseen = singles.iter().any(|single| single.event.unseen.is_some());
-    compare("single texts", ["detector", "patterns"], of_singles(&|one| Some(one.event.score)), of_singles(&|one| Some(one.pattern)));
+    let has_unseen = singles.iter().any(|single| single.event.is_some_and(|event| event.unseen.is_some()));
+    compare(
+        "single texts",
+        ["detector", "patterns"],
+        of_singles(&|one| one.event.map(|event| event.score)),
+        of_singles(&|one| Some(one.pattern)),
+    );
     if has_unseen {
         let names = ["detector", "detector without the wrapper's family"];
-        compare("single texts", names, of_singles(&|one| Some(one.event.score)), of_singles(&|one| one.event.unseen));
+        compare(
+            "single texts",
+            names,
+            of_singles(&|one| one.event.map(|event| event.score)),
+            of_singles(&|one| one.event.and_then(|event| event.unseen)),
+        );
     }
     // Only sets that hold both: elsewhere the sets differ, not the attacks.
     let sets =

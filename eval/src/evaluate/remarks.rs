@@ -35,7 +35,7 @@ const REMARKS: [(&str, &str); 9] = [
 /// The section; `None` where the data hold none of these sets.
 pub(super) fn section(origins: &[Origin]) -> Option<Section> {
     let sets: BTreeSet<&str> =
-        origins.iter().filter(|origin| origin.records > 0).filter_map(|origin| origin.file.split('/').next()).collect();
+        origins.iter().filter(|origin| origin.is_public()).filter_map(|origin| origin.file.split('/').next()).collect();
     let mut table = Table::new("remarks", "Before a number is believed.", &["set", "what it is"]);
     for (set, remark) in REMARKS.iter().filter(|(set, _)| sets.contains(set)) {
         table.row([(*set).into(), (*remark).into()]);

@@ -51,7 +51,7 @@ const ANALYSES: [[&str; 4]; 13] = [
 
 /// The section; `None` where the data hold no public set that the papers' analyses are taken on.
 pub(super) fn section(origins: &[Origin]) -> Option<Section> {
-    let public = origins.iter().any(|origin| origin.file.starts_with("agentdyn/") && origin.records > 0);
+    let public = origins.iter().any(|origin| origin.file.starts_with("agentdyn/") && origin.is_public());
     let columns = ["paper", "analysis", "here", "why not more"];
     let caption = "A: Peak + Accumulation (arXiv 2602.11247). B: Amplify, Don't Create. C: Forensic trajectory signatures (arXiv 2606.30566). D: The gate that stops an \
                    agent's memory from re-firing an attack.";

@@ -23,6 +23,8 @@ pub struct Run {
     pub met: bool,
     /// The part of the data.
     pub split: Split,
+    /// Every part that is named for it (task, injection, template) is as much held out as the run itself.
+    pub strict: bool,
     /// Its independence unit, named apart from those of other benchmarks: of attacks what is injected.
     pub unit: String,
     /// The user's task, which benign and attacked runs share; the unit where there is none.
@@ -91,8 +93,10 @@ pub struct Single {
     pub kind: String,
     /// Its independence unit.
     pub unit: String,
-    /// Its event.
-    pub event: Scored,
+    /// What it is.
+    pub label: events::Label,
+    /// Its event; `None` where the detector was not asked: it is over the gateway's cap, refused unread, or the detector's rules are off.
+    pub event: Option<Scored>,
     /// The score of its patterns: the sum of the weights of its categories.
     pub pattern: f64,
     /// What became of it alone and behind a user's question.

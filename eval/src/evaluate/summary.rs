@@ -14,16 +14,21 @@ const GOALS: &str = "-goals";
 /// The first section. The goals of the others are taken out of them, so that they stand together.
 pub(super) fn section(runs: &[Run], others: &mut [Section]) -> Section {
     let mut section = Section::new("summary", "Summary");
-    let columns = ["what", "measured", "is to be", "result"];
+    let columns = ["set", "units", "benign conversations blocked", "is to be", "result"];
     let mut table = Table::new(
         "benign-goals",
-        "Benign conversations. Goals are those of the project's issues; intervals by Wilson, 95 %, at the effective number of independent conversations.",
+        "Benign conversations and agent runs that are blocked. Goals are those of the project's issues; intervals by Wilson, 95 %, at the effective number of independent conversations.",
         &columns,
     );
     for (set, group) in &groups(benign(runs), |run| run.set.clone()) {
         let share = &group.blocked;
-        let what = format!("benign conversations of {set} that are blocked ({} units)", share.units());
-        table.row([what.into(), Cell::from(share), BLOCKED.to_string().into(), BLOCKED.verdict(share.value()).into()]);
+        table.row([
+            set.as_str().into(),
+            share.units().into(),
+            Cell::from(share),
+            BLOCKED.to_string().into(),
+            BLOCKED.verdict_within(share.value(), share.wilson()).into(),
+        ]);
     }
     if !table.rows.is_empty() {
         section.table(table);

@@ -25,9 +25,11 @@ impl Group {
         let Single { unit, event, outcome, .. } = single;
         self.flagged.count(unit, outcome.flagged);
         self.blocked.count(unit, outcome.blocked);
-        self.event_block.count(unit, event.score >= levels.event_block);
-        self.tau.count(unit, event.score >= levels.tau_event);
-        self.scores.push(event.score, unit);
+        if let Some(event) = event {
+            self.event_block.count(unit, event.score >= levels.event_block);
+            self.tau.count(unit, event.score >= levels.tau_event);
+            self.scores.push(event.score, unit);
+        }
     }
 
     /// The groups of the texts that `wanted` holds.
@@ -43,8 +45,15 @@ impl Group {
         groups
     }
 
-    fn cells(&self) -> [Cell; 5] {
-        [self.flagged.records().into(), (&self.flagged).into(), (&self.blocked).into(), (&self.event_block).into(), (&self.tau).into()]
+    fn cells(&self) -> [Cell; 6] {
+        [
+            self.flagged.records().into(),
+            self.flagged.units().into(),
+            (&self.flagged).into(),
+            (&self.blocked).into(),
+            (&self.event_block).into(),
+            (&self.tau).into(),
+        ]
     }
 }
 
@@ -55,17 +64,18 @@ pub(super) fn section(singles: &[Single], levels: &Levels, plan: Plan) -> Option
     }
     let mut section = Section::new("texts", "Single texts");
     section.text(format!(
-        "Each text is judged alone and behind a user's question; flagged and blocked count either. Its score is the detector's. event_block is {}, tau_event {}. Shares have \
+        "Each text is judged alone and behind a user's question; flagged and blocked count either, and in mode monitor what would have been. Its score is the detector's, where it was \
+         asked. event_block is {}, tau_event {}. Shares have \
          intervals by Wilson at the effective number of independent texts (Kish, from the units that the set names); AUC (ties at one half) and recall at a \
          false-positive rate are against all benign texts here, with clustered bootstraps (BCa, {} samples of units).",
         levels.event_block, levels.tau_event, plan.draws
     ));
-    let (attacks, benign): (Vec<_>, Vec<_>) = singles.iter().partition(|single| single.event.label == Label::Attack);
+    let (attacks, benign): (Vec<_>, Vec<_>) = singles.iter().partition(|single| single.label == Label::Attack);
     let all_benign = Group::of(benign.iter().copied(), levels, |_| ()).remove(&()).unwrap_or_default();
     let sources = Group::of(attacks.iter().copied(), levels, |single| [single.set.clone(), single.source.clone()]);
-    let shares = ["texts", "flagged", "blocked", "at event_block", "at tau_event"];
+    let shares = ["texts", "units", "flagged", "blocked", "at event_block", "at tau_event"];
     let of_attacks = [&["set", "source"][..], &shares, &CELLS].concat();
-    let mut table = Table::new("text-sources", "Attacks by source. The interval's units are those of the source.", &of_attacks);
+    let mut table = Table::new("text-sources", "Attacks by source. Units are those of the source.", &of_attacks);
     let ranked = |group: &Group| {
         let ranked = Ranked::new(&group.scores, &all_benign.scores, plan);
         ranked.map_or_else(|| CELLS.map(|_| Cell::number(None, 3)).to_vec(), |ranked| ranked.cells())

@@ -32,6 +32,8 @@ pub enum Cell {
         records: u64,
         /// Independent units of the records.
         units: u64,
+        /// What the records are worth at worst, when those of a unit are all alike (Kish); the interval is at this number.
+        effective: f64,
         /// The share; `None` of no records.
         value: Option<f64>,
         /// Its interval.
@@ -75,10 +77,10 @@ impl Cell {
         }
     }
 
-    /// As text.
+    /// As text on one line: names come from data, and what steers a terminal is none of its letters.
     pub fn shown(&self) -> String {
         match self {
-            Cell::Text(text) => text.clone(),
+            Cell::Text(text) => text.chars().map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter }).collect(),
             Cell::Count(count) => count.to_string(),
             Cell::Number { value: None, .. } | Cell::Share { value: None, .. } => "-".to_owned(),
             Cell::Number { value: Some(value), interval, decimals } => {
@@ -107,6 +109,7 @@ impl From<&Share> for Cell {
             hits: share.hits().into(),
             records: share.records().into(),
             units: share.units() as u64,
+            effective: share.effective(),
             value: share.value(),
             interval: share.estimate().and_then(|estimate| estimate.ends).map(Interval::from),
         }
@@ -151,7 +154,7 @@ mod tests {
     fn cells_say_their_intervals() {
         let interval = Some(Interval { low: 0.25, high: 0.75, method: "wilson" });
         assert_eq!(Cell::ranged(0.5, interval, 3).shown(), "0.500 [0.250, 0.750]");
-        assert_eq!(Cell::Share { hits: 1, records: 2, units: 2, value: Some(0.5), interval }.shown(), "1/2 (50 %; 25 to 75 %)");
+        assert_eq!(Cell::Share { hits: 1, records: 2, units: 2, effective: 2.0, value: Some(0.5), interval }.shown(), "1/2 (50 %; 25 to 75 %)");
         let mut share = Share::default();
         (0..60).for_each(|unit| share.count(&unit.to_string(), false));
         // Of 60 none: up to 3.8415 / 63.8415.
@@ -159,6 +162,7 @@ mod tests {
         assert_eq!(Cell::estimate(share.estimate(), 3).shown(), "0.000 [0.000, 0.060]");
         assert_eq!([Cell::from(&Share::default()).shown(), Cell::estimate(None, 3).shown()], ["-", "-"]);
         assert_eq!([Cell::number(None, 2).shown(), Cell::number(f64::NAN, 2).shown()], ["-", "-"]);
+        assert_eq!(Cell::from("a\nb\u{1b}[2J").shown(), "a\u{fffd}b\u{fffd}[2J");
         assert_eq!(serde_json::to_string(&Cell::number(f64::INFINITY, 2)).unwrap(), r#"{"value":null}"#);
     }
 }

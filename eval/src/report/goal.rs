@@ -26,6 +26,16 @@ impl fmt::Display for Goal {
 }
 
 impl Goal {
+    /// Whether a value meets it, and whether its interval leaves that open.
+    pub fn verdict_within(self, value: Option<f64>, interval: Option<(f64, f64)>) -> String {
+        let said = self.verdict(value);
+        let at = |value| self.verdict(Some(value)) == said;
+        match interval {
+            Some((low, high)) if !(at(low) && at(high)) => format!("{said}, not certain"),
+            _ => said.to_owned(),
+        }
+    }
+
     /// Whether a value meets it, in a word.
     pub fn verdict(self, value: Option<f64>) -> &'static str {
         match (self, value) {
@@ -34,5 +44,19 @@ impl Goal {
             (Goal::AtMost(most), Some(value)) if value <= most => "met",
             _ => MISSED,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_over_the_border_leaves_it_open() {
+        let goal = Goal::AtMost(0.005);
+        let of = |value, low, high| goal.verdict_within(Some(value), Some((low, high)));
+        assert_eq!([of(0.0, 0.0, 0.004), of(0.0, 0.0, 0.1)], ["met", "met, not certain"]);
+        assert_eq!([of(0.1, 0.02, 0.3), of(0.1, 0.001, 0.3)], ["missed", "missed, not certain"]);
+        assert_eq!([goal.verdict_within(None, None), goal.verdict_within(Some(0.1), None)], ["not measured", "missed"]);
     }
 }

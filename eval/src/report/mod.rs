@@ -14,7 +14,7 @@ mod terminal;
 
 use serde::Serialize;
 
-use crate::data::DataFile;
+use crate::data::{DataFile, NOT_NAMED};
 
 pub use cell::{Cell, Interval};
 pub use goal::{Goal, MISSED};
@@ -145,6 +145,13 @@ impl Origin {
             licence: file.licence.clone(),
             source: file.source.clone(),
         }
+    }
+}
+
+impl Origin {
+    /// Whether it is of a data folder that names where its sets come from, so that a set is known by its name; a user's own may be named alike.
+    pub fn is_public(&self) -> bool {
+        self.records > 0 && self.source != NOT_NAMED
     }
 }
 

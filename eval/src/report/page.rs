@@ -91,7 +91,7 @@ fn table(table: &Table) -> Markup {
 
 fn class(cell: &Cell) -> Option<&'static str> {
     match cell {
-        Cell::Text(text) if text == super::MISSED => Some("missed"),
+        Cell::Text(text) if text.starts_with(super::MISSED) => Some("missed"),
         Cell::Text(_) => None,
         Cell::Count(_) | Cell::Number { .. } | Cell::Share { .. } => Some("n"),
     }

@@ -34,6 +34,14 @@ pub(crate) const AGENT_RUNS: &str = "trajectories";
 /// How files of conversations are named.
 const CONVERSATIONS: &str = "conversations";
 
+/// The set that the goals are for.
+const GOALS_OF: &str = "agentdyn";
+
+/// The population of its runs whose injection stands in no part that is less held out, which a trained detector may have seen.
+fn strict_name() -> String {
+    format!("{GOALS_OF}, injections held out")
+}
+
 /// What is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'i> {
@@ -140,15 +148,15 @@ pub(crate) mod tests {
         assert_eq!(found.iter().map(|section| section.id).collect::<Vec<_>>(), ["trajectories", "drift", "trajectory-pictures"]);
         let tables = tables(&found);
         let shown = |id: &str, row: usize| tables[id].rows[row].iter().map(|cell| cell.shown()).collect::<Vec<_>>();
-        let starts = |cells: &[String], expected: [&str; 5]| cells.iter().zip(expected).all(|(cell, start)| cell.starts_with(start));
+        let starts = |cells: &[String], expected: [&str; 6]| cells.iter().zip(expected).all(|(cell, start)| cell.starts_with(start));
         // Part of the runs is test and none is train: there is nothing to be rare among, and all rarities are alike.
         for (row, expected) in [
-            ["detector of record", "peak", "0.889", "0.99", "missed"],
-            ["detector of record", "rarity peak", "0.500", "0.99", "missed"],
-            ["detector of record", "event count alone", "0.500", "", ""],
+            ["detector of record", "agentdyn", "peak", "0.889", "0.99", "missed"],
+            ["detector of record", "agentdyn", "rarity peak", "0.500", "0.99", "missed"],
+            ["detector of record", "agentdyn", "event count alone", "0.500", "", ""],
             // Without the events that hold the attack nothing is left of the attacked runs; benign ones keep theirs, which are no rarer.
-            ["detector of record", "control: rarity of the rest", "0.500", "", ""],
-            ["wrapper unseen", "peak", "0.500", "0.80", "missed"],
+            ["detector of record", "agentdyn", "control: rarity of the rest", "0.500", "", ""],
+            ["wrapper unseen", "agentdyn", "peak", "0.500", "0.80", "missed"],
         ]
         .into_iter()
         .enumerate()
@@ -180,6 +188,7 @@ pub(crate) mod tests {
             template: None,
             met: attack,
             split: Split::Test,
+            strict: true,
             unit: format!("unit {id}"),
             task: "task".to_owned(),
             turns: events.len(),

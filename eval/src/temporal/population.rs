@@ -46,6 +46,12 @@ impl<'r> Populations<'r> {
                 (Some(_), None) => found.unscored += 1,
             }
         }
+        if let Some([attacked, benign]) = named.get(super::GOALS_OF) {
+            let held_out: Vec<View<'r>> = attacked.iter().filter(|view| view.run.strict).cloned().collect();
+            if !held_out.is_empty() && held_out.len() < attacked.len() {
+                found.add(super::strict_name(), [held_out, benign.clone()], plan);
+            }
+        }
         let mut all: [Vec<View<'r>>; 2] = [Vec::new(), Vec::new()];
         let mut seen: [Vec<View<'r>>; 2] = [Vec::new(), Vec::new()];
         let (mut sides, mut shown) = (0, 0);
