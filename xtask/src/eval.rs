@@ -7,13 +7,23 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
 use crate::sh::{self, Sh};
-use crate::{r#gen, paths};
+use crate::{r#gen, paths, wasm};
 
-/// Runs floodmark-eval with `arguments` in the repository's root, so that relative paths mean the same wherever it is called from.
+/// Runs floodmark-eval with `arguments` in the repository's root, so that relative paths mean the same wherever it is called from. What is to be judged by the wasm is
+/// built first, unless another is named.
 pub fn run(sh: &Sh, arguments: &[String]) -> Result<()> {
+    if needs_wasm(arguments) {
+        println!("plugin: {}", wasm::build(sh)?);
+    }
     let mut command = sh::cargo();
     command.args(["run", "--quiet", "--profile", "tool", "--package", "floodmark-eval", "--"]).args(arguments);
     sh.run(&mut command)
+}
+
+/// Whether the built plugin judges.
+fn needs_wasm(arguments: &[String]) -> bool {
+    let engine = arguments.windows(2).any(|pair| pair == ["--engine", "wasm"]) || arguments.iter().any(|one| one == "--engine=wasm");
+    engine && !arguments.iter().any(|one| one == "--wasm" || one.starts_with("--wasm="))
 }
 
 /// Trains a model and takes the fingerprint of its table.
@@ -52,4 +62,16 @@ fn crates(sh: &Sh) -> Result<PathBuf> {
     sh.run(sh::cargo().current_dir(&folder).args(["vendor", "--quiet", "--versioned-dirs", "vendor"]))
         .context("the crates of rules/detector/recipe.toml could not be fetched; the training needs the versions that are named there")?;
     Ok(vendored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::needs_wasm;
+
+    #[test]
+    fn the_plugin_is_built_for_the_engine_that_runs_it() {
+        let of = |line: &str| needs_wasm(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert!(of("--data d --engine wasm") && of("--engine=wasm --data d"));
+        assert!(!of("--data d") && !of("--engine native --data wasm") && !of("--engine wasm --wasm other.wasm"));
+    }
 }

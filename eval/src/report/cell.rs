@@ -154,7 +154,10 @@ mod tests {
     fn cells_say_their_intervals() {
         let interval = Some(Interval { low: 0.25, high: 0.75, method: "wilson" });
         assert_eq!(Cell::ranged(0.5, interval, 3).shown(), "0.500 [0.250, 0.750]");
-        assert_eq!(Cell::Share { hits: 1, records: 2, units: 2, effective: 2.0, value: Some(0.5), interval }.shown(), "1/2 (50 %; 25 to 75 %)");
+        assert_eq!(
+            Cell::Share { hits: 1, records: 2, units: 2, effective: 2.0, value: Some(0.5), interval }.shown(),
+            "1/2 (50 %; 25 to 75 %)"
+        );
         let mut share = Share::default();
         (0..60).for_each(|unit| share.count(&unit.to_string(), false));
         // Of 60 none: up to 3.8415 / 63.8415.
