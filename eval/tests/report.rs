@@ -71,6 +71,15 @@ fn the_whole_report() {
     let (sets, out) = (sets(), tempfile::tempdir().unwrap());
     let found = report(sets.path(), out.path(), &[]);
     let [benign] = rows(&found, "benign-sets", &["runs"])[..] else { panic!("{found}") };
+    let blocked: Vec<_> =
+        rows(&found, "blocked", &[]).into_iter().map(|row| (row[0].as_str().unwrap(), row[1].as_u64().unwrap())).collect();
+    let expected = [
+        ("benign single texts", 2),
+        ("attack texts", 1),
+        ("benign conversations and agent runs", 2),
+        ("attacked conversations and agent runs", 1),
+    ];
+    assert_eq!(blocked, expected);
     assert_eq!(
         (&benign[3], &benign[4], &benign[6]["hits"]),
         (&Value::from(2), &Value::from(2), &Value::from(0)),

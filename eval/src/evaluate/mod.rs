@@ -160,7 +160,7 @@ impl Args {
         sections.extend(remarks::section(&collected.origins));
         sections.extend(reproduced::section(&collected.origins));
         bar.finish_and_clear();
-        let summary = summary::section(runs, &mut sections);
+        let summary = summary::section(singles, runs, &mut sections);
         Ok(std::iter::once(summary).chain(sections).collect())
     }
 
