@@ -51,7 +51,7 @@ impl Blocked {
     }
 }
 
-pub(super) fn section(cases: &[Case], options: &Options, missing: Option<&str>) -> Section {
+pub(super) fn section(cases: &[Case], options: &Options, [missing, left_out]: [Option<&str>; 2]) -> Section {
     let (paper, floodmark) = (Scoring::paper(), Scoring::floodmark());
     let mut groups: BTreeMap<(Group, String), Blocked> = BTreeMap::new();
     for case in cases {
@@ -73,6 +73,9 @@ pub(super) fn section(cases: &[Case], options: &Options, missing: Option<&str>) 
     ));
     if let Some(missing) = missing {
         section.text(format!("No conversations were assembled: {missing}."));
+    }
+    if let Some(left_out) = left_out {
+        section.text(format!("Assembled conversations are {left_out}."));
     }
     let columns = ["group", "set or kind", "paper, whole", "paper, any request", "floodmark, any request", "weighted average, whole"];
     let caption = "Blocked. Shares with Wilson's interval at the effective number of units; the unit is the set's own, of assembled conversations that of the text in the attack's place (control \
