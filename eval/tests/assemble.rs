@@ -2,7 +2,7 @@
 
 mod folder;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -214,6 +214,27 @@ fn kinds_that_cannot_be_made_are_left_out() {
     assert_eq!(sections(&options).unwrap().len(), 5, "kinds without conversations are no error");
     let complaint = String::from_utf8(run(data.path(), &["--number", "4"]).stderr).unwrap();
     assert!(complaint.contains("no conversations of kind persistent") && complaint.contains("kind split"), "{complaint}");
+}
+
+/// The unit of a control conversation is that of all its texts: no benign text stands in conversations of two units.
+#[test]
+fn benign_texts_of_the_control_stand_in_one_unit() {
+    let mut units: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut several = 0;
+    for conversation in lines(data().path(), &["--number", "400"]).iter().filter(|one| one["technique"] == "control") {
+        let (texts, ..) = placed(conversation);
+        // Whole ones: parts of texts that were cut may be alike.
+        let whole: Vec<String> = texts.into_iter().filter(|text| text.starts_with("Benign") && text.ends_with("all of it.")).collect();
+        several += usize::from(whole.len() > 1);
+        for text in whole {
+            units.entry(text).or_default().insert(conversation["unit"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(several > 150 && units.len() > 40, "{several} conversations with several of {} texts", units.len());
+    assert_eq!(units.iter().find(|(_, units)| units.len() > 1), None);
+    // Sixty user texts and eight turns make five blocks of twelve and more, ten tool texts one.
+    let all: BTreeSet<&String> = units.values().flatten().collect();
+    assert_eq!(all.len(), 6, "{all:?}");
 }
 
 /// A text that is labelled both ways is no attack here, whatever the order of the two.

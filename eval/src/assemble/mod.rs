@@ -99,8 +99,8 @@ pub struct Conversation {
     pub split: Split,
     /// Set and source of the text that stands in the attack's place.
     pub source: String,
-    /// Its independence unit: that of its attack text, or the joint unit of several; of the control that of the benign text in the attack's place. Fillers
-    /// are shared by all.
+    /// Its independence unit: that of its attack text, or the joint unit of several; of the control the joint unit that all benign texts in the attack's place are
+    /// of. Fillers are shared by all.
     pub unit: String,
     turns: Vec<Turn>,
 }

@@ -28,6 +28,11 @@ pub const MAX_TEXT: usize = 16 << 10;
 /// Bytes that are kept of attack texts, benign texts and benign conversations at most, each; all of the shared data's are 3.4 MiB, so nothing of them is left out.
 const MOST_BYTES: usize = 16 << 20;
 
+/// Joint units of benign texts of each channel at most: enough to draw samples of, few enough that each has texts of all lengths.
+const BENIGN_BLOCKS: usize = 24;
+/// Texts that each of them has at least, on average: twice what one conversation takes.
+const BENIGN_BLOCK: usize = 2 * MAX_TURNS;
+
 /// A single text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
@@ -36,7 +41,7 @@ pub struct Text {
     /// Set and source.
     pub source: String,
     pub unit: String,
-    /// Number of its joint unit among [`Pool::blocks`], of attack texts.
+    /// Number of its joint unit: of attack texts among [`Pool::blocks`], of benign ones among [`Pool::benign_blocks`].
     pub block: usize,
     /// It is a record of its own, not a turn of a conversation.
     pub single: bool,
@@ -59,12 +64,13 @@ impl Text {
     }
 }
 
-/// Attack texts that conversations with several of them take theirs from: a unit, or units of one source that hold few texts each, put together.
+/// Texts that conversations with several of them take theirs from. Of attack texts a unit, or units of one source that hold few texts each, put together; of benign
+/// ones units of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Numbers among [`Pool::attacks`].
+    /// Numbers among [`Pool::attacks`] or [`Pool::benign`].
     pub texts: Vec<usize>,
-    /// The names of its units.
+    /// The names of its units; of benign ones, which are many, its channel and number.
     pub unit: String,
 }
 
@@ -75,6 +81,7 @@ pub struct Pool {
     pub blocks: Vec<Block>,
     /// Single texts and turns of the conversations, each once; by length, short ones first.
     pub benign: Vec<Text>,
+    pub benign_blocks: Vec<Block>,
     /// User turns of each benign conversation.
     pub chats: Vec<Vec<String>>,
     /// The attack texts that conversations of each kind of attack can be made around.
@@ -247,6 +254,7 @@ impl Pool {
         let mut pool = Pool::of(reading, seed);
         pool.missing = pool.lacks(&format!("{} in {}", split.name(), folder.display()));
         pool.join_units(seed);
+        pool.deal_benign(seed);
         for kind in Kind::ATTACKS {
             let leaders = (0..pool.attacks.len()).filter(|at| pool.leads(&pool.attacks[*at], kind)).collect();
             pool.leaders.insert(kind, leaders);
@@ -364,23 +372,64 @@ impl Pool {
         }
     }
 
+    /// Deals the units of benign texts into blocks, those of like length over all blocks alike. All texts of a control conversation are of one block, so that those
+    /// of different blocks share no unit.
+    fn deal_benign(&mut self, seed: u64) {
+        let mut channels: BTreeMap<&'static str, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
+        for (at, text) in self.benign.iter().enumerate() {
+            channels.entry(text.channel.name()).or_default().entry(text.unit.clone()).or_default().push(at);
+        }
+        let mut chance = Chance::new(seed);
+        for (channel, units) in channels {
+            let texts: usize = units.values().map(Vec::len).sum();
+            let number = (texts / BENIGN_BLOCK).clamp(1, BENIGN_BLOCKS).min(units.len());
+            let mut units: Vec<Vec<usize>> = units.into_values().collect();
+            // Texts stand by length, so the one in the middle of a unit has its median length.
+            units.sort_by_key(|texts| (texts[texts.len() / 2], texts[0]));
+            let from = self.benign_blocks.len();
+            self.benign_blocks.extend((0..number).map(|at| Block { texts: Vec::new(), unit: format!("joint benign {channel} {at:02}") }));
+            for alike in units.chunks(number) {
+                let mut places: Vec<usize> = (from..from + number).collect();
+                chance.shuffle(&mut places);
+                for (texts, place) in alike.iter().zip(places) {
+                    texts.iter().for_each(|&at| self.benign[at].block = place);
+                    self.benign_blocks[place].texts.extend(texts);
+                }
+            }
+        }
+    }
+
     /// A benign text to stand in the place of `attack`: of the same channel, between half and double as long, or one of the few that are nearest to that; and
     /// that can be cut into `parts` where that is more than one. User turns of conversations may stand there too: the more texts, the less the control hangs on a few.
-    pub fn like(&self, attack: &Text, parts: usize, chance: &mut Chance, taken: &mut BTreeSet<usize>) -> Option<usize> {
-        /// Texts that there is a choice of at least.
-        const CHOICE: usize = 64;
+    /// The first of a conversation is any such text, the others are of its block.
+    pub fn like(
+        &self,
+        attack: &Text,
+        parts: usize,
+        block: Option<usize>,
+        chance: &mut Chance,
+        taken: &mut BTreeSet<usize>,
+    ) -> Option<usize> {
+        /// Texts that there is a choice of at least, of all and of a block.
+        const CHOICE: [usize; 2] = [64, 4];
         /// A doubling.
         const NEAR: u32 = 1000;
         let length = doublings(&attack.text);
-        let fits = |text: &Text| text.channel == attack.channel && text.most_parts >= parts;
-        let free = self.benign.iter().enumerate().filter(|(at, text)| fits(text) && !taken.contains(at));
-        let mut near: Vec<(u32, usize)> = free.map(|(at, text)| (text.doublings.abs_diff(length), at)).collect();
+        let apart = |at: usize| {
+            let text = &self.benign[at];
+            let fits = text.channel == attack.channel && text.most_parts >= parts && !taken.contains(&at);
+            fits.then(|| (text.doublings.abs_diff(length), at))
+        };
+        let (mut near, choice): (Vec<(u32, usize)>, _) = match block {
+            Some(block) => (self.benign_blocks[block].texts.iter().copied().filter_map(apart).collect(), CHOICE[1]),
+            None => ((0..self.benign.len()).filter_map(apart).collect(), CHOICE[0]),
+        };
         let like = near.iter().filter(|(apart, _)| *apart <= NEAR).count();
-        if like >= CHOICE {
+        if like >= choice {
             near.retain(|(apart, _)| *apart <= NEAR);
         } else {
             near.sort_unstable();
-            near.truncate(CHOICE);
+            near.truncate(choice);
         }
         let &(_, at) = near.get(chance.below(near.len()))?;
         taken.insert(at);
