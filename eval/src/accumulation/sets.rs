@@ -76,11 +76,12 @@ pub(super) fn section(cases: &[Case], options: &Options, [missing, left_out]: [O
         section.text(format!("No conversations were assembled: {missing}."));
     }
     if let Some(left_out) = left_out {
-        section.text(format!("Assembled conversations are {left_out}."));
+        section.text(format!("Conversations are not assembled from: {left_out}."));
     }
     let columns = ["group", "set or kind", "paper, whole", "paper, any request", "floodmark, any request", "weighted average, whole"];
     let caption = "Blocked. Shares with Wilson's interval at the effective number of units; the unit is the set's own, of assembled conversations that of the attack text or \
-                   the joint unit of several, of the control the joint unit of its benign texts. Fillers are shared, so the intervals of assembled ones leave their share out.";
+                   the joint unit of several, of the control the joint unit of its benign texts (at most 24 \
+                   for each channel). Fillers are shared, so the intervals of assembled ones leave their share out.";
     let mut table = Table::new("accumulation-sets", caption, &columns);
     for ((group, set), blocked) in &groups {
         let (group, set) = match group {

@@ -224,7 +224,7 @@ impl Args {
             eprintln!("no conversations of kind {}: no source has enough attack texts, or long enough ones", kind.name());
         }
         if let Some(left_out) = assembler.left_out() {
-            eprintln!("{left_out}");
+            eprintln!("not assembled from: {left_out}");
         }
         // A reader that went away (`| head`) is no error.
         let Some(path) = &self.out else { return self.write(&assembler, BufWriter::new(io::stdout().lock())).or_else(unless_away) };

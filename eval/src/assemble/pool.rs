@@ -112,7 +112,7 @@ impl fmt::Display for Left {
             (full, format!("{full} texts or conversations beyond {MOST_BYTES} bytes of their sort")),
         ];
         let said: Vec<String> = some.into_iter().filter(|(number, _)| *number > 0).map(|(_, said)| said).collect();
-        if said.is_empty() { Ok(()) } else { write!(to, "not assembled from: {}", said.join("; ")) }
+        to.write_str(&said.join("; "))
     }
 }
 
