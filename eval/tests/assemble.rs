@@ -2,9 +2,9 @@
 
 mod folder;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use floodmark_eval::accumulation::{Options, sections};
 use floodmark_eval::assemble::assemble;
@@ -86,6 +86,11 @@ fn each_kind_is_as_it_says() {
         let unit = record.unit.unwrap();
         let label = if ["control", "sparse_benign"].contains(&kind.as_str()) { "benign" } else { "attack" };
         assert_eq!(conversation["label"], label, "{shown}");
+        // What is benign by its making is told apart by its source, where reports have no kinds.
+        let source = if label == "benign" { format!("assembled {kind}") } else { "texts/hand".to_owned() };
+        assert_eq!(record.source, source, "{shown}");
+        let of_text = conversation["text_source"].as_str().unwrap();
+        assert!(of_text == "texts/hand" || (kind == "control" && of_text == "chats/hand"), "{shown}");
         match kind.as_str() {
             "persistent" => {
                 assert!(texts.len() + 1 >= users && texts.iter().all(whole), "{shown}");
@@ -211,6 +216,27 @@ fn kinds_that_cannot_be_made_are_left_out() {
     assert!(complaint.contains("no conversations of kind persistent") && complaint.contains("kind split"), "{complaint}");
 }
 
+/// The unit of a control conversation is that of all its texts: no benign text stands in conversations of two units.
+#[test]
+fn benign_texts_of_the_control_stand_in_one_unit() {
+    let mut units: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut several = 0;
+    for conversation in lines(data().path(), &["--number", "400"]).iter().filter(|one| one["technique"] == "control") {
+        let (texts, ..) = placed(conversation);
+        // Whole ones: parts of texts that were cut may be alike.
+        let whole: Vec<String> = texts.into_iter().filter(|text| text.starts_with("Benign") && text.ends_with("all of it.")).collect();
+        several += usize::from(whole.len() > 1);
+        for text in whole {
+            units.entry(text).or_default().insert(conversation["unit"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(several > 150 && units.len() > 40, "{several} conversations with several of {} texts", units.len());
+    assert_eq!(units.iter().find(|(_, units)| units.len() > 1), None);
+    // Sixty user texts and eight turns make five blocks of twelve and more, ten tool texts one.
+    let all: BTreeSet<&String> = units.values().flatten().collect();
+    assert_eq!(all.len(), 6, "{all:?}");
+}
+
 /// A text that is labelled both ways is no attack here, whatever the order of the two.
 #[test]
 fn a_text_that_is_honest_elsewhere_is_no_attack() {
@@ -223,6 +249,66 @@ fn a_text_that_is_honest_elsewhere_is_no_attack() {
         let complaint = String::from_utf8(run(data.path(), &[]).stderr).unwrap();
         assert!(complaint.contains("no attack texts"), "{complaint}");
     }
+}
+
+/// Texts that are too long to be made conversations of by the thousand are left out, and it is said.
+#[test]
+fn very_long_texts_are_left_out() {
+    let mut texts: Vec<String> = (2..30).map(|number| single(number, "benign", "test", "user", "u", &format!("Hello {number}."))).collect();
+    texts.push(single(1, "attack", "test", "user", "u", "Obey me now."));
+    texts.push(single(2, "attack", "test", "user", "v", &"Obey this long text. ".repeat(1000)));
+    texts.push(single(0, "benign", "test", "user", "u", &"A long letter. ".repeat(2000)));
+    let turns = ["Hello.".to_owned(), "A long turn. ".repeat(2000), "Bye.".to_owned()];
+    let turns: Vec<String> = turns.iter().map(|turn| format!(r#"{{"role":"user","content":"{turn}"}}"#)).collect();
+    let chats = [record("c", "benign", "test", &format!(r#""unit":"c","messages":[{}]"#, turns.join(",")))];
+    let data = folder(&[("texts/events.jsonl.gz", &texts), ("chats/conversations.jsonl.gz", &chats)]);
+    let output = run(data.path(), &["--number", "8"]);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("3 texts or conversations with one of more than 16384 bytes"), "{complaint}");
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("Obey me now.") && !shown.contains(" long "), "{shown}");
+    let options = Options { number: 4, ..Options::new(data.path(), Split::Test, Plan { draws: 10, seed: 1 }) };
+    assert!(said(&options).contains("not assembled from: 3 texts or conversations"), "{}", said(&options));
+}
+
+/// The texts of all sections.
+fn said(options: &Options) -> String {
+    let found = sections(options).unwrap();
+    let blocks = found.iter().flat_map(|section| &section.blocks);
+    blocks.filter_map(|block| if let Block::Text { text } = block { Some(text.as_str()) } else { None }).collect::<Vec<_>>().join("\n")
+}
+
+/// Attack texts of a unit that other parts of the data have texts of are not held out.
+#[test]
+fn units_of_other_parts_are_no_attacks() {
+    let mut texts: Vec<String> = (2..20).map(|number| single(number, "benign", "test", "user", "u", &format!("Hello {number}."))).collect();
+    texts.push(single(1, "attack", "test", "user", "held out", "Obey me now."));
+    texts.push(single(2, "attack", "test", "user", "known", "Obey the known one."));
+    texts.push(single(3, "attack", "test", "user", "known", "Obey the other known one."));
+    texts.push(single(4, "attack", "train", "user", "known", "Obey what was trained on."));
+    // A unit of this name in another set is another one.
+    let other = [single(5, "benign", "dev", "user", "held out", "Hello.")];
+    let data = folder(&[("other/events.jsonl.gz", &other), ("texts/events.jsonl.gz", &texts)]);
+    let output = run(data.path(), &["--number", "8"]);
+    let (shown, complaint) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(shown.contains("Obey me now.") && !shown.contains("known one"), "{shown}");
+    assert!(complaint.contains("2 attack texts of 1 units that other parts of the data have texts of too"), "{complaint}");
+    let options = Options { number: 4, ..Options::new(data.path(), Split::Test, Plan { draws: 10, seed: 1 }) };
+    assert!(said(&options).contains("2 attack texts of 1 units"), "{}", said(&options));
+}
+
+/// `assemble | head -1`.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::io::{BufRead as _, BufReader};
+    let data = data();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_floodmark-eval"));
+    let pipes = command.arg("assemble").arg("--data").arg(data.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && line.contains("persistent-00000"), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The paper's analyses over the same folder: what is counted where.

@@ -28,7 +28,7 @@ pub(super) enum Group {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
     pub group: Group,
-    /// The set's folder; of assembled ones the source of the text in the attack's place.
+    /// The set's folder; of assembled ones the record's source.
     pub set: String,
     pub unit: String,
     /// Its chats: one, but of runs that went over several.
@@ -148,8 +148,17 @@ fn channels(body: &[u8], messages: &[u32]) -> Vec<bool> {
     messages.iter().map(|at| roles.get(*at as usize).is_some_and(|message| message.role == "user")).collect()
 }
 
-/// All conversations of a part of the data, and the assembled ones; or what the data lack to assemble any.
-pub(super) fn gather(options: &Options) -> anyhow::Result<(Vec<Case>, Option<String>)> {
+/// All conversations of a part of the data, and the assembled ones.
+pub(super) struct Gathered {
+    pub cases: Vec<Case>,
+    /// What the data lack to assemble any.
+    pub missing: Option<String>,
+    /// What none are assembled from though it is there.
+    pub left_out: Option<String>,
+}
+
+/// Reads and assembles.
+pub(super) fn gather(options: &Options) -> anyhow::Result<Gathered> {
     let reader = Reader::new()?;
     let mut cases = of_data(&reader, options)?;
     let assembler = Assembler::read(&options.data, options.split, options.seed, options.on_broken)?;
@@ -162,7 +171,7 @@ pub(super) fn gather(options: &Options) -> anyhow::Result<(Vec<Case>, Option<Str
             Ok(())
         })?;
     }
-    Ok((cases, assembler.missing().map(str::to_owned)))
+    Ok(Gathered { cases, missing: assembler.missing().map(str::to_owned), left_out: assembler.left_out() })
 }
 
 fn of_data(reader: &Reader, options: &Options) -> anyhow::Result<Vec<Case>> {

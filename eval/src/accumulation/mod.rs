@@ -12,6 +12,8 @@ mod worked;
 
 use std::path::PathBuf;
 
+use case::Gathered;
+
 use crate::assemble;
 use crate::data::{OnBroken, Split};
 use crate::report::Section;
@@ -47,13 +49,13 @@ impl Options {
 /// # Errors
 /// When the data cannot be read.
 pub fn sections(options: &Options) -> anyhow::Result<Vec<Section>> {
-    let (cases, missing) = case::gather(options)?;
+    let Gathered { cases, missing, left_out } = case::gather(options)?;
     let mut sections = vec![worked::section()];
     if missing.is_none() {
         sections.push(sweep::section(&cases, options));
     }
     if !cases.is_empty() {
-        sections.push(sets::section(&cases, options, missing.as_deref()));
+        sections.push(sets::section(&cases, options, [missing.as_deref(), left_out.as_deref()]));
         sections.push(differences::section(&cases, options));
     }
     if missing.is_none() {

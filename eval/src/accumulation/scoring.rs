@@ -1,7 +1,7 @@
 //! Formulas over what is kept of a conversation: the two profiles, profiles with single differences switched, and the weighted average.
 
 use floodmark_core::conversation::{Formula, Params, Profile, Turn};
-use floodmark_core::limits::SCORE_TOLERANCE;
+use floodmark_core::limits::{ESCALATION_MIN_TURNS, SCORE_TOLERANCE};
 use floodmark_tables::CATEGORIES;
 
 use super::case::{Case, Chat};
@@ -61,37 +61,51 @@ impl Scoring {
         Scoring::new(Differences::ALL, Params::default())
     }
 
-    /// The score of the first `end` turns of a chat.
-    fn score(&self, chat: &Chat, end: usize) -> f64 {
-        let Scoring { differences, params, weights } = self;
-        let turns = chat.turns.get(..end).unwrap_or_default();
-        let users = turns.iter().filter(|turn| turn.user).count();
-        let enough = if differences.two_turns {
-            users > 0 && turns.len() >= params.min_turns as usize
-        } else {
-            users >= params.min_user_turns as usize
-        };
-        if !enough || turns.is_empty() {
-            return 0.0;
-        }
-        let value = if differences.windows {
-            Formula { profile: Profile::Floodmark, params, weights }.score(turns, false).score
-        } else {
-            whole(turns, params, weights)
-        };
-        // It is known of the last request only; the messages that make it so may come before, where nothing is said of it.
-        let resampled = chat.resampling[1] && end == chat.turns.len() && !differences.resampling_flags;
-        (value + if resampled { params.beta_r } else { 0.0 }).min(1.0)
-    }
-
     /// The score of the last request.
     pub fn at_the_end(&self, case: &Case) -> f64 {
-        case.chats.iter().map(|chat| self.score(chat, chat.turns.len())).fold(0.0, f64::max)
+        case.chats.iter().map(|chat| self.highest_of(chat, &[chat.turns.len()])).fold(0.0, f64::max)
     }
 
     /// The highest score of all requests, each with the history so far.
     pub fn highest(&self, case: &Case) -> f64 {
-        case.chats.iter().flat_map(|chat| chat.ends.iter().map(|&end| self.score(chat, end))).fold(0.0, f64::max)
+        case.chats.iter().map(|chat| self.highest_of(chat, &chat.ends)).fold(0.0, f64::max)
+    }
+
+    /// The highest score of the first `ends` turns of a chat, which ascend. The work grows with the turns, not with turns times ends: each turn is read once, and
+    /// of windows only those are looked at again that the request before did not hold, since those that it held have only faded since.
+    fn highest_of(&self, chat: &Chat, ends: &[usize]) -> f64 {
+        let Scoring { differences, params, weights } = self;
+        let (mut whole, mut judged) = (Whole::default(), 0);
+        let mut highest = 0.0_f64;
+        for &end in ends.iter().filter(|end| **end <= chat.turns.len()) {
+            chat.turns.iter().take(end).skip(whole.turns).for_each(|turn| whole.push(turn, weights));
+            let enough = if differences.two_turns {
+                whole.users > 0 && end >= params.min_turns as usize
+            } else {
+                whole.users >= params.min_user_turns as usize
+            };
+            if !enough || end == 0 {
+                continue;
+            }
+            let value = if differences.windows {
+                let longest = (params.window_max_turns as usize).max(ESCALATION_MIN_TURNS);
+                self.best_window(&chat.turns[(judged + 1_usize).saturating_sub(longest).min(end)..end])
+            } else {
+                whole.value(params)
+            };
+            judged = end;
+            // It is known of the last request only; the messages that make it so may come before, where nothing is said of it.
+            let resampled = chat.resampling[1] && end == chat.turns.len() && !differences.resampling_flags;
+            highest = highest.max((value + if resampled { params.beta_r } else { 0.0 }).min(1.0));
+        }
+        highest
+    }
+
+    /// The value of the best window of these turns, whoever they are of: whether there are enough is known already.
+    fn best_window(&self, turns: &[Turn]) -> f64 {
+        let turns: Vec<Turn> = turns.iter().map(|turn| Turn { user: true, ..*turn }).collect();
+        let params = Params { min_turns: 0, ..self.params.clone() };
+        Formula { profile: Profile::Floodmark, params: &params, weights: &self.weights }.score(&turns, false).score
     }
 
     /// Whether a score blocks.
@@ -100,13 +114,38 @@ impl Scoring {
     }
 }
 
-/// The paper's formula without resampling over all turns; the share of hits is taken of at least `window_min_turns`.
-fn whole(turns: &[Turn], params: &Params, weights: &[f64]) -> f64 {
-    let paper = Params { min_user_turns: 0, ..params.clone() };
-    let score = Formula { profile: Profile::Paper, params: &paper, weights }.score(turns, false);
-    let length = turns.len() as f64;
-    let ratio = score.match_ratio * length / length.max(f64::from(params.window_min_turns));
-    score.peak + ratio * params.rho + score.diversity + if score.escalation { params.beta_e } else { 0.0 }
+/// What the paper's formula without resampling takes of all turns so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Whole {
+    turns: usize,
+    users: usize,
+    peak: f64,
+    hits: usize,
+    categories: u32,
+    /// The last scores, the latest one last.
+    last: [f64; ESCALATION_MIN_TURNS],
+}
+
+impl Whole {
+    fn push(&mut self, turn: &Turn, weights: &[f64]) {
+        let hit = weights.iter().enumerate().filter(|(category, _)| turn.categories >> category & 1 == 1);
+        let score = hit.fold(0.0, |sum, (_, weight)| sum + weight).min(1.0);
+        self.turns += 1;
+        self.users += usize::from(turn.user);
+        self.peak = self.peak.max(score);
+        self.hits += usize::from(score > 0.0);
+        self.categories |= turn.categories;
+        self.last.rotate_left(1);
+        self.last[ESCALATION_MIN_TURNS - 1] = score;
+    }
+
+    /// The score; the share of hits is taken of at least `window_min_turns`.
+    fn value(&self, params: &Params) -> f64 {
+        let ratio = self.hits as f64 / self.turns.max(params.window_min_turns as usize) as f64;
+        let diversity = f64::from(self.categories.count_ones().saturating_sub(1)) * params.delta;
+        let rises = self.turns >= ESCALATION_MIN_TURNS && self.last.windows(2).all(|pair| pair[0] < pair[1]);
+        self.peak + ratio * params.rho + diversity + if params.escalation && rises { params.beta_e } else { 0.0 }
+    }
 }
 
 /// The baseline of arXiv 2602.11247: the average of the turns' scores with weights that rise evenly from 1 to 2, the latest turn weighing most.
@@ -148,8 +187,19 @@ mod tests {
             let kept = case(turns.clone());
             prop_assert!((Scoring::paper().at_the_end(&kept) - formula(Profile::Paper, &turns).score).abs() < 1e-12);
             prop_assert!((Scoring::floodmark().at_the_end(&kept) - formula(Profile::Floodmark, &turns).score).abs() < 1e-12);
-            let highest = (1..=turns.len()).map(|end| formula(Profile::Paper, &turns[..end]).score).fold(0.0, f64::max);
-            prop_assert!((Scoring::paper().highest(&kept) - highest).abs() < 1e-12);
+        }
+
+        /// Of any requests: what is read once gives what each request judged alone gives.
+        #[test]
+        fn the_highest_of_all_requests_is_that_of_each(turns in proptest::collection::vec((any::<bool>(), 0_u32..16, any::<bool>()), 1..90)) {
+            let is_end: Vec<bool> = turns.iter().map(|(.., end)| *end).collect();
+            let turns: Vec<Turn> = turns.into_iter().map(|(user, categories, _)| Turn { user, categories: categories & categories >> 2 }).collect();
+            let mut kept = case(turns.clone());
+            kept.chats[0].ends.retain(|end| is_end[end - 1]);
+            for (scoring, profile) in [(Scoring::paper(), Profile::Paper), (Scoring::floodmark(), Profile::Floodmark)] {
+                let each = kept.chats[0].ends.iter().map(|end| formula(profile, &turns[..*end]).score);
+                prop_assert!((scoring.highest(&kept) - each.fold(0.0, f64::max)).abs() < 1e-12, "{profile:?} {turns:?}");
+            }
         }
 
         /// Theorem 1 of arXiv 2602.11247: turns that all score s have a weighted average of s, however many they are.
@@ -165,6 +215,19 @@ mod tests {
         assert!((weighted_average(&[0.0, 0.0, 0.0, 0.6]) - 0.2).abs() < 1e-12);
         assert!((weighted_average(&[0.6, 0.0, 0.0, 0.0]) - 0.1).abs() < 1e-12);
         assert_eq!([weighted_average(&[]), weighted_average(&[0.5])], [0.0, 0.5]);
+    }
+
+    /// A conversation of 40,000 user messages: judged request by request, each with the whole history, it would be 800 million turns and take minutes.
+    #[test]
+    fn long_conversations_take_no_longer_than_their_turns() {
+        let strong = 1 << weights().iter().position(|weight| *weight == 0.5).unwrap();
+        let mut turns = vec![Turn { user: true, categories: 0 }; 40_000];
+        turns[20_000..20_002].fill(Turn { user: true, categories: strong });
+        let (kept, before) = (case(turns), std::time::Instant::now());
+        // Two hits of the last four turns: .5 + .45 / 2; of 20,002: .5 + .45 * 2 / 20,002.
+        assert!((Scoring::floodmark().highest(&kept) - 0.725).abs() < 1e-9);
+        assert!((Scoring::paper().highest(&kept) - (0.5 + 0.9 / 20_002.0)).abs() < 1e-9);
+        assert!(before.elapsed().as_secs() < 20, "{:?}", before.elapsed());
     }
 
     #[test]

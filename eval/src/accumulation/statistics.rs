@@ -18,6 +18,8 @@ pub(super) struct Statistic {
 
 /// The name of the plain maximum, which others are compared with.
 pub(super) const PEAK: &str = "plain maximum of event scores (peak)";
+/// How the name of the sum alone begins, with the drift of the gateway.
+pub(super) const PERSISTENCE: &str = "persistence, baked drift";
 /// The name of what the gateway blocks by: at 1 it blocks.
 pub(super) const GATEWAY: &str = "gateway: peak, persistence and patterns, each in parts of its level";
 /// The name of the best on dev of those that were tried (docs/decisions.md).
@@ -29,8 +31,9 @@ pub(super) fn all(levels: &Levels, median: f64) -> Vec<Statistic> {
     let mut all: Vec<Statistic> = Vec::new();
     let mut add = |name: String, value: Box<dyn Fn(&Case) -> f64>| all.push(Statistic { name, value });
     add(PEAK.to_owned(), over(peak));
-    for (name, drift) in [("baked drift", drift), ("benign median as drift", median), ("drift .5", 0.5)] {
-        add(format!("persistence, {name} ({drift:.3})"), over(move |events| persistence(events, drift)));
+    let drifts = [(PERSISTENCE, drift), ("persistence, benign median as drift", median), ("persistence, drift .5", 0.5)];
+    for (name, drift) in drifts {
+        add(format!("{name} ({drift:.3})"), over(move |events| persistence(events, drift)));
     }
     add("frac_over_tau".to_owned(), over(move |events| fraction(events, tau_event)));
     add("mean of the two highest".to_owned(), over(top_two));

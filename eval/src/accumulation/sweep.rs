@@ -54,8 +54,8 @@ pub(super) fn section(cases: &[Case], options: &Options) -> Section {
     ));
     section.text(explained(cases));
     let columns = ["rho", "recall, assembled attacks", "benign conversations blocked", "control blocked", "paper's recall", "paper's FPR"];
-    let caption = "Shares with Wilson's interval at the effective number of units: of attacks the unit of the attack text or the joint unit of several, of the control that of the benign \
-                   text in its place, else the set's own.";
+    let caption = "Shares with Wilson's interval at the effective number of units: of attacks the unit of the attack text or the joint unit of several, of the control the joint unit \
+                   of its benign texts, else the set's own.";
     let mut table = Table::new("rho-sweep", caption, &columns);
     for Point { rho, attacks, control, conversations } in &points {
         let paper = PAPER.iter().find(|(of, ..)| (of - rho).abs() < 1e-9);

@@ -53,10 +53,11 @@ pub fn conversation(pool: &Pool, split: Split, seed: u64, kind: Kind, like: &[Ki
         let attack = &pool.attacks[at];
         chosen.push(match kind {
             Kind::Control => {
+                let block = chosen.first().map(|text| text.block);
                 // Where too few are left, one stands there twice.
                 let found = pool
-                    .like(attack, parts, &mut chance, &mut taken)
-                    .or_else(|| pool.like(attack, parts, &mut chance, &mut BTreeSet::new()));
+                    .like(attack, parts, block, &mut chance, &mut taken)
+                    .or_else(|| pool.like(attack, parts, block, &mut chance, &mut BTreeSet::new()));
                 &pool.benign
                     [found.context("no benign text can stand in the place of the attack text; add some of its length and channel")?]
             }
@@ -72,6 +73,8 @@ pub fn conversation(pool: &Pool, split: Split, seed: u64, kind: Kind, like: &[Ki
     };
     let unit = match kind {
         Kind::Persistent | Kind::Escalating => pool.blocks[first.block].unit.clone(),
+        // Made as all of them, so all have the joint unit: texts of one unit would stand in several else.
+        Kind::Control => pool.benign_blocks[first.block].unit.clone(),
         _ => first.unit.clone(),
     };
     let mut fillers = fillers(pool, plan.turns, &taken, &mut chance).into_iter();

@@ -99,8 +99,8 @@ pub struct Conversation {
     pub split: Split,
     /// Set and source of the text that stands in the attack's place.
     pub source: String,
-    /// Its independence unit: that of its attack text, or the joint unit of several; of the control that of the benign text in the attack's place. Fillers
-    /// are shared by all.
+    /// Its independence unit: that of its attack text, or the joint unit of several; of the control the joint unit that all benign texts in the attack's place are
+    /// of. Fillers are shared by all.
     pub unit: String,
     turns: Vec<Turn>,
 }
@@ -111,9 +111,11 @@ impl Conversation {
         let Conversation { kind, number, split, source, unit, turns } = self;
         let label = if kind.is_attack() { "attack" } else { "benign" };
         let (messages, placed) = compose::messages(turns);
+        // Reports have rows by source and none by technique: it tells what is benign by its making from other benign conversations.
+        let by_kind = if kind.is_attack() { source.clone() } else { format!("assembled {}", kind.name()) };
         json!({
-            "id": format!("{}-{number:05}", kind.name()), "source": source, "label": label, "split": split.name(), "unit": unit,
-            "technique": kind.name(), "placed": placed, "messages": messages,
+            "id": format!("{}-{number:05}", kind.name()), "source": by_kind, "text_source": source, "label": label, "split": split.name(),
+            "unit": unit, "technique": kind.name(), "placed": placed, "messages": messages,
         })
         .to_string()
     }
@@ -162,6 +164,11 @@ impl Assembler {
     /// What the data lack.
     pub fn missing(&self) -> Option<&str> {
         self.pool.missing.as_deref()
+    }
+
+    /// What of the data is not assembled from, for its size or because it is not held out; `None` where nothing is left out.
+    pub fn left_out(&self) -> Option<String> {
+        Some(self.pool.left.to_string()).filter(|said| !said.is_empty())
     }
 
     /// The kinds that the attack texts are enough for: persistent and escalating ones need several of one source, split ones need words.
@@ -216,7 +223,11 @@ impl Args {
         for kind in Kind::ALL.into_iter().filter(|kind| !assembler.kinds().contains(kind)) {
             eprintln!("no conversations of kind {}: no source has enough attack texts, or long enough ones", kind.name());
         }
-        let Some(path) = &self.out else { return self.write(&assembler, io::stdout().lock()) };
+        if let Some(left_out) = assembler.left_out() {
+            eprintln!("not assembled from: {left_out}");
+        }
+        // A reader that went away (`| head`) is no error.
+        let Some(path) = &self.out else { return self.write(&assembler, BufWriter::new(io::stdout().lock())).or_else(unless_away) };
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         self.write(&assembler, BufWriter::new(file))?;
         let (kinds, number, of) = (assembler.kinds().len(), self.number, &assembler.pool);
@@ -226,8 +237,13 @@ impl Args {
 
     fn write(&self, assembler: &Assembler, mut to: impl Write) -> anyhow::Result<()> {
         for kind in Kind::ALL {
-            assembler.each(kind, self.number, |conversation| Ok(writeln!(to, "{}", conversation.line())?))?;
+            assembler.each(kind, self.number, |conversation| writeln!(to, "{}", conversation.line()).context("cannot write"))?;
         }
         to.flush().context("cannot write")
     }
+}
+
+fn unless_away(error: anyhow::Error) -> anyhow::Result<()> {
+    let away = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    if error.downcast_ref::<io::Error>().is_some_and(away) { Ok(()) } else { Err(error) }
 }

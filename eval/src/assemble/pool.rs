@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Kind;
 use super::cut::cut;
 use crate::data::{self, Label, OnBroken, Record, Split, unit};
-use crate::events::{self, Channel, of_record};
+use crate::events::{self, Channel, Event, of_record};
 use crate::stats::Chance;
 
 /// Parts that a text is cut into at most.
@@ -21,6 +21,17 @@ pub const MIN_TURNS: usize = 3;
 pub const MAX_TURNS: usize = 6;
 /// Attack texts, benign texts and benign conversations that are kept at most, each; of more, some by chance.
 const MOST: usize = 6000;
+/// Turns of benign conversations that stand in the place of attack texts at most; of more, some by chance.
+const MOST_TURNS: usize = 4 * MOST;
+/// Bytes of a text that is kept, and of a user's turn: the longest of the shared data has 11,890. Thousands of conversations are made and judged of them.
+pub const MAX_TEXT: usize = 16 << 10;
+/// Bytes that are kept of attack texts, benign texts and benign conversations at most, each; all of the shared data's are 3.4 MiB, so nothing of them is left out.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Joint units of benign texts of each channel at most: enough to draw samples of, few enough that each has texts of all lengths.
+const BENIGN_BLOCKS: usize = 24;
+/// Texts that each of them has at least, on average: twice what one conversation takes.
+const BENIGN_BLOCK: usize = 2 * MAX_TURNS;
 
 /// A single text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +41,7 @@ pub struct Text {
     /// Set and source.
     pub source: String,
     pub unit: String,
-    /// Number of its joint unit among [`Pool::blocks`], of attack texts.
+    /// Number of its joint unit: of attack texts among [`Pool::blocks`], of benign ones among [`Pool::benign_blocks`].
     pub block: usize,
     /// It is a record of its own, not a turn of a conversation.
     pub single: bool,
@@ -40,6 +51,12 @@ pub struct Text {
 }
 
 impl Text {
+    /// A record of its own.
+    fn of(event: Event) -> Self {
+        let (source, unit) = (format!("{}/{}", event.set, event.source), unit_name(&event));
+        Text::new(event.text, event.channel, source, unit, true)
+    }
+
     fn new(text: String, channel: Channel, source: String, unit: String, single: bool) -> Self {
         let doublings = doublings(&text);
         let most_parts = (2..=MAX_PARTS).take_while(|&parts| cut(&text, parts).is_some()).last().unwrap_or(1);
@@ -47,12 +64,13 @@ impl Text {
     }
 }
 
-/// Attack texts that conversations with several of them take theirs from: a unit, or units of one source that hold few texts each, put together.
+/// Texts that conversations with several of them take theirs from. Of attack texts a unit, or units of one source that hold few texts each, put together; of benign
+/// ones units of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Numbers among [`Pool::attacks`].
+    /// Numbers among [`Pool::attacks`] or [`Pool::benign`].
     pub texts: Vec<usize>,
-    /// The names of its units.
+    /// The names of its units; of benign ones, which are many, its channel and number.
     pub unit: String,
 }
 
@@ -63,12 +81,39 @@ pub struct Pool {
     pub blocks: Vec<Block>,
     /// Single texts and turns of the conversations, each once; by length, short ones first.
     pub benign: Vec<Text>,
+    pub benign_blocks: Vec<Block>,
     /// User turns of each benign conversation.
     pub chats: Vec<Vec<String>>,
     /// The attack texts that conversations of each kind of attack can be made around.
     pub leaders: BTreeMap<Kind, Vec<usize>>,
     /// What is not there but needed.
     pub missing: Option<String>,
+    /// What was read and is not in it.
+    pub left: Left,
+}
+
+/// What a pool leaves out, beside what is there twice and what it has no place for by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Texts, and conversations with a turn, of more than [`MAX_TEXT`] bytes.
+    pub long: usize,
+    /// Texts and conversations that came when all bytes were taken.
+    pub full: usize,
+    /// Attack texts whose unit has texts in another part of the data too, and their units.
+    pub elsewhere: (usize, usize),
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Left { long, full, elsewhere: (texts, units) } = *self;
+        let some = [
+            (texts, format!("{texts} attack texts of {units} units that other parts of the data have texts of too")),
+            (long, format!("{long} texts or conversations with one of more than {MAX_TEXT} bytes")),
+            (full, format!("{full} texts or conversations beyond {MOST_BYTES} bytes of their sort")),
+        ];
+        let said: Vec<String> = some.into_iter().filter(|(number, _)| *number > 0).map(|(_, said)| said).collect();
+        to.write_str(&said.join("; "))
+    }
 }
 
 impl fmt::Display for Pool {
@@ -81,95 +126,174 @@ impl fmt::Display for Pool {
     }
 }
 
-/// Keeps at most [`MOST`] of what it is given, each as likely as the others.
+/// Keeps at most a number of what it is given, each as likely as the others, but for what would be more than [`MOST_BYTES`].
 struct Kept<T> {
-    kept: Vec<T>,
+    kept: Vec<(T, usize)>,
+    most: usize,
+    bytes: usize,
     seen: usize,
+    full: usize,
     chance: Chance,
 }
 
 impl<T> Kept<T> {
-    fn new(seed: u64) -> Self {
-        Kept { kept: Vec::new(), seen: 0, chance: Chance::new(seed) }
+    fn new(most: usize, seed: u64) -> Self {
+        Kept { kept: Vec::new(), most, bytes: 0, seen: 0, full: 0, chance: Chance::new(seed) }
     }
 
-    fn offer(&mut self, thing: T) {
+    /// Offers a thing of so many bytes.
+    fn offer(&mut self, thing: T, bytes: usize) {
         self.seen += 1;
-        if self.kept.len() < MOST {
-            self.kept.push(thing);
+        let at = if self.kept.len() < self.most { self.kept.len() } else { self.chance.below(self.seen) };
+        if at >= self.most {
             return;
         }
-        let at = self.chance.below(self.seen);
-        if let Some(place) = self.kept.get_mut(at) {
-            *place = thing;
+        let others = self.bytes - self.kept.get(at).map_or(0, |(_, bytes)| *bytes);
+        if others + bytes > MOST_BYTES {
+            self.full += 1;
+            return;
+        }
+        self.bytes = others + bytes;
+        match self.kept.get_mut(at) {
+            Some(place) => *place = (thing, bytes),
+            None => self.kept.push((thing, bytes)),
         }
     }
+
+    fn into_kept(self) -> impl Iterator<Item = T> {
+        self.kept.into_iter().map(|(thing, _)| thing)
+    }
+}
+
+/// A benign conversation: source, unit and user turns.
+type Chat = (String, String, Vec<String>);
+
+/// What is read before it is known what of it can be used.
+struct Reading {
+    split: Split,
+    attacks: Kept<Event>,
+    benign: Kept<Event>,
+    chats: Kept<Chat>,
+    /// Texts that were met, and those of them that are benign: one that stands there twice is taken once, one that is labelled both ways not at all as an attack.
+    seen: BTreeSet<Key>,
+    honest: BTreeSet<Key>,
+    /// Units that other parts of the data have texts of.
+    elsewhere: BTreeSet<Key>,
+    long: usize,
+}
+
+impl Reading {
+    fn new(split: Split, seed: u64) -> Self {
+        Reading {
+            split,
+            attacks: Kept::new(MOST, seed),
+            benign: Kept::new(MOST, seed),
+            chats: Kept::new(MOST, seed),
+            seen: BTreeSet::new(),
+            honest: BTreeSet::new(),
+            elsewhere: BTreeSet::new(),
+            long: 0,
+        }
+    }
+
+    fn take(&mut self, set: &str, record: &Record) -> anyhow::Result<()> {
+        if record.text.is_some() {
+            for event in of_record(set, record)? {
+                self.text(event, record.split);
+            }
+        } else if record.split == self.split
+            && let Some(turns) = user_turns(record)
+        {
+            if turns.iter().any(|turn| turn.len() > MAX_TEXT) {
+                self.long += 1;
+                return Ok(());
+            }
+            let bytes = turns.iter().map(String::len).sum();
+            self.chats.offer((format!("{set}/{}", record.source), format!("{set}/{}", unit(set, record)), turns), bytes);
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, event: Event, split: Split) {
+        if split != self.split || event.split != self.split {
+            self.elsewhere.insert(key(&unit_name(&event)));
+            return;
+        }
+        let key = key(&event.text);
+        if event.label == events::Label::Benign {
+            self.honest.insert(key);
+        }
+        if !self.seen.insert(key) {
+            return;
+        }
+        if event.text.len() > MAX_TEXT {
+            self.long += 1;
+            return;
+        }
+        let bytes = event.text.len();
+        match event.label {
+            events::Label::Attack => self.attacks.offer(event, bytes),
+            events::Label::Benign => self.benign.offer(event, bytes),
+            events::Label::Unclear => {}
+        }
+    }
+}
+
+/// Set and unit.
+fn unit_name(event: &Event) -> String {
+    format!("{}/{}", event.set, event.unit)
 }
 
 impl Pool {
     /// Reads the texts of `split`.
     pub fn read(folder: &Path, split: Split, seed: u64, on_broken: OnBroken) -> anyhow::Result<Self> {
-        let (mut attacks, mut benign, mut chats) = (Kept::new(seed), Kept::new(seed), Kept::new(seed));
-        // A text that stands there twice is taken once; one that is labelled both ways not at all as an attack.
-        let mut seen: BTreeSet<[u8; 16]> = BTreeSet::new();
-        let mut honest: BTreeSet<[u8; 16]> = BTreeSet::new();
-        for file in data::files(folder)? {
-            if LEFT_OUT.contains(&file.set.as_str()) {
-                continue;
-            }
-            file.read(on_broken, |record| {
-                if record.split != split {
-                    return Ok(());
-                }
-                if record.text.is_some() {
-                    for event in of_record(&file.set, record)? {
-                        let key = key(&event.text);
-                        if event.split != split {
-                            continue;
-                        }
-                        if event.label == events::Label::Benign {
-                            honest.insert(key);
-                        }
-                        if !seen.insert(key) {
-                            continue;
-                        }
-                        let source = format!("{}/{}", event.set, event.source);
-                        let unit = format!("{}/{}", event.set, event.unit);
-                        let text = Text::new(event.text, event.channel, source, unit, true);
-                        match event.label {
-                            events::Label::Attack => attacks.offer(text),
-                            events::Label::Benign => benign.offer(text),
-                            events::Label::Unclear => {}
-                        }
-                    }
-                } else if let Some(turns) = user_turns(record) {
-                    let unit = format!("{}/{}", file.set, unit(&file.set, record));
-                    chats.offer((format!("{}/{}", file.set, record.source), unit, turns));
-                }
-                Ok(())
-            })?;
+        let mut reading = Reading::new(split, seed);
+        for file in data::files(folder)?.into_iter().filter(|file| !LEFT_OUT.contains(&file.set.as_str())) {
+            file.read(on_broken, |record| reading.take(&file.set, record))?;
         }
-        let mut benign = benign.kept;
-        let mut talked = Vec::new();
-        for (source, unit, turns) in chats.kept {
-            for turn in &turns {
-                if seen.insert(key(turn)) {
-                    benign.push(Text::new(turn.clone(), Channel::User, source.clone(), unit.clone(), false));
-                }
-                honest.insert(key(turn));
-            }
-            talked.push(turns);
-        }
-        let attacks: Vec<Text> = attacks.kept.into_iter().filter(|text| !honest.contains(&key(&text.text))).collect();
-        benign.sort_by_cached_key(|text| (text.text.len(), key(&text.text)));
-        let mut pool = Pool { attacks, benign, chats: talked, ..Pool::default() };
+        let mut pool = Pool::of(reading, seed);
         pool.missing = pool.lacks(&format!("{} in {}", split.name(), folder.display()));
         pool.join_units(seed);
+        pool.deal_benign(seed);
         for kind in Kind::ATTACKS {
             let leaders = (0..pool.attacks.len()).filter(|at| pool.leads(&pool.attacks[*at], kind)).collect();
             pool.leaders.insert(kind, leaders);
         }
         Ok(pool)
+    }
+
+    /// The texts of what was read, without what is no attack or not held out.
+    fn of(reading: Reading, seed: u64) -> Self {
+        let Reading { attacks, benign, chats, mut seen, mut honest, elsewhere, long, .. } = reading;
+        let mut left = Left { long, full: attacks.full + benign.full + chats.full, ..Left::default() };
+        let mut benign: Vec<Text> = benign.into_kept().map(Text::of).collect();
+        let mut turns = Kept::new(MOST_TURNS, seed);
+        let mut talked = Vec::new();
+        for (source, unit, said) in chats.into_kept() {
+            for turn in &said {
+                let key = key(turn);
+                if seen.insert(key) {
+                    turns.offer((turn.clone(), source.clone(), unit.clone()), turn.len());
+                }
+                honest.insert(key);
+            }
+            talked.push(said);
+        }
+        benign.extend(turns.into_kept().map(|(turn, source, unit)| Text::new(turn, Channel::User, source, unit, false)));
+        benign.sort_by_cached_key(|text| (text.text.len(), key(&text.text)));
+        let mut units = BTreeSet::new();
+        let mut held_out = |event: &Event| {
+            let unit = unit_name(event);
+            let here = !elsewhere.contains(&key(&unit));
+            if !here {
+                left.elsewhere.0 += 1;
+                units.insert(unit);
+            }
+            here
+        };
+        let attacks = attacks.into_kept().filter(|event| !honest.contains(&key(&event.text)) && held_out(event)).map(Text::of).collect();
+        left.elsewhere.1 = units.len();
+        Pool { attacks, benign, chats: talked, left, ..Pool::default() }
     }
 
     /// What is not there but needed.
@@ -248,23 +372,64 @@ impl Pool {
         }
     }
 
+    /// Deals the units of benign texts into blocks, those of like length over all blocks alike. All texts of a control conversation are of one block, so that those
+    /// of different blocks share no unit.
+    fn deal_benign(&mut self, seed: u64) {
+        let mut channels: BTreeMap<&'static str, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
+        for (at, text) in self.benign.iter().enumerate() {
+            channels.entry(text.channel.name()).or_default().entry(text.unit.clone()).or_default().push(at);
+        }
+        let mut chance = Chance::new(seed);
+        for (channel, units) in channels {
+            let texts: usize = units.values().map(Vec::len).sum();
+            let number = (texts / BENIGN_BLOCK).clamp(1, BENIGN_BLOCKS).min(units.len());
+            let mut units: Vec<Vec<usize>> = units.into_values().collect();
+            // Texts stand by length, so the one in the middle of a unit has its median length.
+            units.sort_by_key(|texts| (texts[texts.len() / 2], texts[0]));
+            let from = self.benign_blocks.len();
+            self.benign_blocks.extend((0..number).map(|at| Block { texts: Vec::new(), unit: format!("joint benign {channel} {at:02}") }));
+            for alike in units.chunks(number) {
+                let mut places: Vec<usize> = (from..from + number).collect();
+                chance.shuffle(&mut places);
+                for (texts, place) in alike.iter().zip(places) {
+                    texts.iter().for_each(|&at| self.benign[at].block = place);
+                    self.benign_blocks[place].texts.extend(texts);
+                }
+            }
+        }
+    }
+
     /// A benign text to stand in the place of `attack`: of the same channel, between half and double as long, or one of the few that are nearest to that; and
     /// that can be cut into `parts` where that is more than one. User turns of conversations may stand there too: the more texts, the less the control hangs on a few.
-    pub fn like(&self, attack: &Text, parts: usize, chance: &mut Chance, taken: &mut BTreeSet<usize>) -> Option<usize> {
-        /// Texts that there is a choice of at least.
-        const CHOICE: usize = 64;
+    /// The first of a conversation is any such text, the others are of its block.
+    pub fn like(
+        &self,
+        attack: &Text,
+        parts: usize,
+        block: Option<usize>,
+        chance: &mut Chance,
+        taken: &mut BTreeSet<usize>,
+    ) -> Option<usize> {
+        /// Texts that there is a choice of at least, of all and of a block.
+        const CHOICE: [usize; 2] = [64, 4];
         /// A doubling.
         const NEAR: u32 = 1000;
         let length = doublings(&attack.text);
-        let fits = |text: &Text| text.channel == attack.channel && text.most_parts >= parts;
-        let free = self.benign.iter().enumerate().filter(|(at, text)| fits(text) && !taken.contains(at));
-        let mut near: Vec<(u32, usize)> = free.map(|(at, text)| (text.doublings.abs_diff(length), at)).collect();
+        let apart = |at: usize| {
+            let text = &self.benign[at];
+            let fits = text.channel == attack.channel && text.most_parts >= parts && !taken.contains(&at);
+            fits.then(|| (text.doublings.abs_diff(length), at))
+        };
+        let (mut near, choice): (Vec<(u32, usize)>, _) = match block {
+            Some(block) => (self.benign_blocks[block].texts.iter().copied().filter_map(apart).collect(), CHOICE[1]),
+            None => ((0..self.benign.len()).filter_map(apart).collect(), CHOICE[0]),
+        };
         let like = near.iter().filter(|(apart, _)| *apart <= NEAR).count();
-        if like >= CHOICE {
+        if like >= choice {
             near.retain(|(apart, _)| *apart <= NEAR);
         } else {
             near.sort_unstable();
-            near.truncate(CHOICE);
+            near.truncate(choice);
         }
         let &(_, at) = near.get(chance.below(near.len()))?;
         taken.insert(at);
@@ -287,8 +452,33 @@ fn user_turns(record: &Record) -> Option<Vec<String>> {
     (turns.len() >= MIN_TURNS).then_some(turns)
 }
 
-fn key(text: &str) -> [u8; 16] {
+/// The hash of a text or a unit's name, which is kept in its place.
+type Key = [u8; 16];
+
+fn key(text: &str) -> Key {
     let mut key = [0; 16];
     key.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let half = MOST_BYTES / 2;
+        let mut kept = Kept::new(3, 1);
+        for (number, bytes) in [half, 10, half, half - 10].into_iter().enumerate() {
+            kept.offer(number, bytes);
+        }
+        assert_eq!((kept.bytes, kept.full), (MOST_BYTES, 1));
+        // One that replaces another needs no more than that had and what is free; nothing is ever over the limit.
+        for number in 4..200 {
+            kept.offer(number, if number % 2 == 0 { half } else { 1 });
+            assert!(kept.bytes <= MOST_BYTES && kept.kept.iter().map(|(_, bytes)| bytes).sum::<usize>() == kept.bytes);
+        }
+        let first: Vec<usize> = kept.into_kept().collect();
+        assert!(first.len() == 3 && first.iter().any(|number| *number > 3), "{first:?}");
+    }
 }

@@ -4,8 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::auc::{Carrier, Drawn, sums};
 use super::draw::Chance;
+use super::share::effective;
 use super::spread::{Compared, Spread};
 use super::threshold::allowed;
+
+/// Units of the smaller group that are drawn from at least, if not said otherwise ([`Samples::however_few`]). Of four units a bootstrap has 35 different samples; its
+/// intervals hold the true value much too seldom.
+pub const FEWEST_UNITS: usize = 5;
 
 /// How samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +33,9 @@ pub enum Group {
 /// Samples of the units of two groups, positives and negatives. Units that are in both groups are drawn apart from those that are in one, so that pairs stay
 /// together and the groups keep their sizes in units.
 ///
+/// Where the smaller group has fewer than [`FEWEST_UNITS`] nothing is drawn: shares and recalls then have Wilson's interval, an AUC of 0 or 1 too, and other
+/// figures none.
+///
 /// The draws themselves are not kept: each figure makes them again from the seed, so that memory does not grow with draws times units.
 pub struct Samples {
     /// The unit of each trajectory, of positives and of negatives.
@@ -37,6 +45,8 @@ pub struct Samples {
     number: usize,
     /// Units of the group that has fewer; of a single group its own.
     pub fewest_units: usize,
+    /// As many as that are drawn from.
+    least: usize,
 }
 
 /// How often each unit is in each sample.
@@ -59,12 +69,18 @@ impl Samples {
             strata.entry(members.each_ref().map(|members| members.contains(&unit))).or_default().push(unit);
         }
         let fewest_units = members.iter().map(BTreeSet::len).filter(|&units| units > 0).min().unwrap_or_default();
-        Self { units, draws: Draws::Seeded(strata.into_values().collect(), plan), number: numbers.len(), fewest_units }
+        Self { units, draws: Draws::Seeded(strata.into_values().collect(), plan), number: numbers.len(), fewest_units, least: FEWEST_UNITS }
     }
 
     /// Samples of one group, which count as positives.
     pub fn of_one(names: &[String], plan: Plan) -> Self {
         Self::new([names, &[]], plan)
+    }
+
+    /// Draws from two units on. `eval verify` does, which recomputes receipts as they are published: a reader who was promised an interval is to find the same.
+    #[must_use]
+    pub fn however_few(self) -> Self {
+        Self { least: 2, ..self }
     }
 
     /// The same units with draws from elsewhere: how often each unit is in each sample, in the order of the units' names.
@@ -111,7 +127,8 @@ impl Samples {
     }
 
     /// The recall of one value for each trajectory at a false-positive rate ([`super::recall_at`]). Each sample fixes its own threshold on its own negatives, so
-    /// that the interval holds what the choice of the threshold adds; at a threshold from other data, [`Self::share`] is the figure.
+    /// that the interval holds what the choice of the threshold adds; at a threshold from other data, [`Self::share`] is the figure. Where there is no bootstrap's
+    /// interval, or of no width, it is Wilson's at the units of the smaller group.
     pub fn recall_at(&self, values: [&[f64]; 2], fpr: f64) -> Spread {
         let ordered = self.ordered(values.map(|values| values.iter().map(std::slice::from_ref)));
         let mut counts = vec![[0_u64; 2]; self.number];
@@ -133,6 +150,7 @@ impl Samples {
             }
             if negatives > 0 { hits as f64 / positives as f64 } else { f64::NAN }
         })
+        .of_trials(self.fewest_units as f64)
     }
 
     /// The mean of one value for each trajectory of a group.
@@ -153,10 +171,12 @@ impl Samples {
     }
 
     /// The share of a group's trajectories that count. Of two shares of the same records, [`Spread::minus`] is the paired comparison; an exact test of McNemar would
-    /// take records of one unit for independent.
+    /// take records of one unit for independent. Where there is no bootstrap's interval, or of no width, it is Wilson's at Kish's number ([`super::Share::effective`]).
     pub fn share(&self, group: Group, counts: &[bool]) -> Spread {
+        let mut records = vec![0_u32; self.number];
+        self.units(group).iter().for_each(|&unit| records[unit] += 1);
         let counts: Vec<f64> = counts.iter().map(|&counts| f64::from(u8::from(counts))).collect();
-        self.mean(group, &counts)
+        self.mean(group, &counts).of_trials(effective(records))
     }
 
     /// The median of one value for each trajectory of a group; of an even number the mean of the middle two.
@@ -178,9 +198,9 @@ impl Samples {
         })
     }
 
-    /// With one unit in a group there is nothing to draw, and nothing left without it.
+    /// With one unit in a group there is nothing to draw, and nothing left without it; with few a bootstrap claims too much.
     fn enough(&self) -> bool {
-        self.fewest_units > 1
+        self.fewest_units >= self.least
     }
 
     /// A figure of each sample.
@@ -233,10 +253,38 @@ mod tests {
         values.iter().map(|&value| vec![value]).collect()
     }
 
+    /// Four units of the smaller group have no bootstrap; five do. Ends by hand from Wilson's formula with z^2 = 3.8415.
+    #[test]
+    fn few_units_have_no_bootstrap_but_shares_have_an_interval() {
+        let plan = Plan { draws: 200, seed: 3 };
+        let many: Vec<String> = (0..20).map(|number| format!("n{number}")).collect();
+        let negative: Vec<f64> = (0..20).map(|number| f64::from(number) / 20.0).collect();
+        let of = |positive: &[&str]| Samples::new([&names(positive), &many], plan);
+        let method = |spread: &Spread| spread.ends().map(|ends| ends.method);
+        let (four, five) = (["a", "b", "c", "d"], ["a", "b", "c", "d", "e"]);
+        let values = [0.97, 0.1, 0.97, 0.1, 0.97];
+        assert_eq!(method(&of(&five).recall_at([&values, &negative], 0.05)), Some(crate::stats::BCA));
+        assert_eq!(method(&of(&four).compare([&each(&values[..4]), &each(&negative)]).spread), None);
+        assert!(of(&four).however_few().compare([&each(&values[..4]), &each(&negative)]).spread.ends().is_some());
+        let close = |spread: &Spread, low: f64, high: f64| {
+            let ends = spread.ends().unwrap();
+            assert!((ends.low - low).abs() < 1e-4 && (ends.high - high).abs() < 1e-4 && ends.method == crate::stats::WILSON, "{ends:?}");
+        };
+        // 2 of 4: half, (4 * .5 + 1.9207 -+ sqrt(3.8415 * (1 + .9604))) / 7.8415.
+        close(&of(&four).recall_at([&values[..4], &negative], 0.05), 0.1500, 0.8500);
+        // All of 5, in every sample: 5 / 8.8415.
+        close(&of(&five).recall_at([&[2.0; 5], &negative], 0.05), 0.5655, 1.0);
+        // Two units of 3 records and 1: 16 / 10 = 1.6 trials; none of 1.6 ends at 3.8415 / 5.4415.
+        let one = Samples::of_one(&names(&["a", "a", "a", "b"]), plan);
+        close(&one.share(Group::Positives, &[false; 4]), 0.0, 0.7060);
+        let mean = one.mean(Group::Positives, &[0.0, 1.0, 0.5, 0.5]);
+        assert_eq!((mean.ends(), mean.minus(&mean).ends()), (None, None), "no share");
+    }
+
     /// Of two positives and two negatives, each drawn twice over: the sixteen samples are counted by hand. 3 beats both, 1 beats 0 only.
     #[test]
     fn samples_are_drawn_with_their_chances() {
-        let samples = Samples::new([&names(&["a", "b"]), &names(&["c", "d"])], Plan { draws: 16_000, seed: 1 });
+        let samples = Samples::new([&names(&["a", "b"]), &names(&["c", "d"])], Plan { draws: 16_000, seed: 1 }).however_few();
         let found = samples.compare([&each(&[3.0, 1.0]), &each(&[0.0, 2.0])]);
         assert_eq!(found.auc, Auc { doubled: 6, pairs: 4, ties: 0 });
         let share = |auc: f64| found.spread.drawn().iter().filter(|drawn| **drawn == auc).count() as f64 / 16_000.0;
@@ -251,7 +299,7 @@ mod tests {
     #[test]
     fn a_unit_of_both_groups_is_drawn_as_one_and_groups_keep_their_sizes() {
         let units = [names(&["a", "b", "c", "only"]), names(&["c", "a", "b", "a"])];
-        let samples = Samples::new([&units[0], &units[1]], Plan { draws: 200, seed: 1 });
+        let samples = Samples::new([&units[0], &units[1]], Plan { draws: 200, seed: 1 }).however_few();
         assert_eq!((samples.fewest_units, samples.units(Group::Negatives)), (3, [2, 0, 1, 0].as_slice()));
         let mut differ = 0;
         samples.each_draw(|times| {
@@ -307,10 +355,10 @@ mod tests {
 
     #[test]
     fn one_group_is_drawn_alone_and_one_unit_is_not_drawn() {
-        let samples = Samples::of_one(&names(&["a", "b", "c", "c"]), Plan { draws: 100, seed: 4 });
+        let samples = Samples::of_one(&names(&["a", "b", "c", "c"]), Plan { draws: 100, seed: 4 }).however_few();
         let mean = samples.mean(Group::Positives, &[0.0, 1.0, 0.5, 0.5]);
         assert_eq!((mean.value, mean.drawn().len(), mean.without()), (0.5, 100, [2.0 / 3.0, 1.0 / 3.0, 0.5].as_slice()));
-        let one = Samples::of_one(&names(&["a", "a"]), Plan { draws: 100, seed: 4 }).mean(Group::Positives, &[0.0, 1.0]);
+        let one = Samples::of_one(&names(&["a", "a"]), Plan { draws: 100, seed: 4 }).however_few().mean(Group::Positives, &[0.0, 1.0]);
         assert_eq!((one.value, one.drawn().len(), one.interval()), (0.5, 0, None));
     }
 }

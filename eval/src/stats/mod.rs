@@ -20,7 +20,7 @@ mod spread;
 mod threshold;
 
 pub use auc::{Auc, median};
-pub use bootstrap::{Group, Plan, Samples};
+pub use bootstrap::{FEWEST_UNITS, Group, Plan, Samples};
 pub use draw::Chance;
 pub use estimate::{BCA, BY_ENDS, Ends, Estimate, PERCENTILE, WILSON, wilson};
 pub use permutation::{MAX_EXACT, Permutation, choose, permutation, permutation_floor};

@@ -51,8 +51,7 @@ impl Share {
 
     /// How many independent records these are worth at worst, when the records of a unit are all alike (Kish): (sum m)^2 / sum m^2.
     pub fn effective(&self) -> f64 {
-        let squares: f64 = self.units.values().map(|&(all, _)| f64::from(all).powi(2)).sum();
-        if squares > 0.0 { f64::from(self.records()).powi(2) / squares } else { 0.0 }
+        effective(self.units.values().map(|&(all, _)| all))
     }
 
     /// The share of records that count; `None` of no records.
@@ -75,6 +74,16 @@ impl Share {
         let ends = self.wilson().map(|(low, high)| Ends { low, high, method: WILSON });
         self.value().map(|value| Estimate { value, ends })
     }
+}
+
+/// Kish's effective number, of the records of each unit.
+pub(super) fn effective(records: impl IntoIterator<Item = u32>) -> f64 {
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for number in records {
+        sum += f64::from(number);
+        squares += f64::from(number).powi(2);
+    }
+    if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
 /// The interval of Clopper and Pearson for `share` of `number` trials. The numbers need not be whole (Korn and Graubard).

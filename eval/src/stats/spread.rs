@@ -12,6 +12,8 @@ pub struct Spread {
     pub value: f64,
     drawn: Vec<f64>,
     without: Vec<f64>,
+    /// Of a share: independent trials that Wilson's interval is taken at where there is no bootstrap's.
+    trials: Option<f64>,
 }
 
 /// What percentiles are corrected by.
@@ -28,7 +30,13 @@ pub struct Bca {
 impl Spread {
     /// From the figure, what it is in each sample, and what it is without each unit.
     pub fn new(value: f64, drawn: Vec<f64>, without: Vec<f64>) -> Self {
-        Self { value, drawn, without }
+        Self { value, drawn, without, trials: None }
+    }
+
+    /// The same, of a share that is worth this many independent trials: it has an interval in any case, that of Wilson where the bootstrap gives none.
+    #[must_use]
+    pub(super) fn of_trials(self, trials: f64) -> Self {
+        Self { trials: Some(trials), ..self }
     }
 
     /// What it is in each sample.
@@ -44,7 +52,7 @@ impl Spread {
     /// How much higher this figure is than another of the same [`super::Samples`]: a paired comparison, since both are taken in the same samples.
     pub fn minus(&self, other: &Spread) -> Spread {
         let less = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one - other).collect();
-        Spread { value: self.value - other.value, drawn: less(&self.drawn, &other.drawn), without: less(&self.without, &other.without) }
+        Spread::new(self.value - other.value, less(&self.drawn, &other.drawn), less(&self.without, &other.without))
     }
 
     /// The correction of percentiles (Efron 1987). Its bias is infinite where all samples lie on one side; `None` where there is nothing to draw, or the figure does
@@ -75,8 +83,18 @@ impl Spread {
     }
 
     /// The bias-corrected and accelerated percentiles. Where the samples lie on one side of the figure there is nothing to correct by, and they are the plain
-    /// percentiles, by that name. `None` as for [`Self::percentile_ends`], or where the figure does not exist without some unit.
+    /// percentiles, by that name. `None` as for [`Self::percentile_ends`], or where the figure does not exist without some unit. A share has that of Wilson then,
+    /// and where both ends are one.
     pub fn ends(&self) -> Option<Ends> {
+        let Some(trials) = self.trials else { return self.bootstrapped() };
+        let apart = self.bootstrapped().filter(|ends| ends.high - ends.low > noise(ends.high));
+        apart.or_else(|| {
+            let (low, high) = wilson(Some(self.value).filter(|value| value.is_finite())?, trials)?;
+            Some(Ends { low, high, method: WILSON })
+        })
+    }
+
+    fn bootstrapped(&self) -> Option<Ends> {
         let bca = self.bca()?;
         if bca.z0.is_finite() { self.at(bca.shares, BCA) } else { self.percentile_ends() }
     }

@@ -58,7 +58,7 @@ pub(super) fn of_group(receipt: &Receipt, group: Group) -> Vec<&Trajectory> {
 /// Samples of the units of two groups.
 pub(super) fn samples(positive: &[&Trajectory], negative: &[&Trajectory], plan: Plan) -> Samples {
     let units = |group: &[&'_ Trajectory]| group.iter().map(|trajectory| trajectory.unit.clone()).collect::<Vec<_>>();
-    Samples::new([&units(positive), &units(negative)], plan)
+    Samples::new([&units(positive), &units(negative)], plan).however_few()
 }
 
 impl Figures {

@@ -54,7 +54,7 @@ fn are(figures: &Figures, expected: &[(&str, f64)]) {
 fn auc(positive: &[f64], negative: &[f64]) -> Auc {
     let names = |group: &str, values: &[f64]| (0..values.len()).map(|number| format!("{group}{number}")).collect::<Vec<_>>();
     let each = |values: &[f64]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
-    let samples = Samples::new([&names("positive", positive), &names("negative", negative)], plan());
+    let samples = Samples::new([&names("positive", positive), &names("negative", negative)], plan()).however_few();
     samples.compare([&each(positive), &each(negative)]).auc
 }
 

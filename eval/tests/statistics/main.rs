@@ -202,7 +202,7 @@ struct Scipy {
 /// Names whose order is that of the numbers.
 fn samples(units: &[Vec<usize>; 2], plan: Plan) -> Samples {
     let names = units.each_ref().map(|units| units.iter().map(|unit| format!("u{unit:03}")).collect::<Vec<_>>());
-    Samples::new([&names[0], &names[1]], plan)
+    Samples::new([&names[0], &names[1]], plan).however_few()
 }
 
 fn figure(samples: &Samples, of: &Groups, name: &str) -> Spread {
