@@ -119,7 +119,8 @@ fn goals(gateway: &Measured, [peak, odds]: [&Measured; 2], blocked: &[Share; 7])
     for (at, (kind, goal, pattern, linear)) in GOALS.into_iter().enumerate() {
         let goal = Goal::AtLeast(goal);
         let shown = |measured: &Measured| Cell::estimate(measured.recall[at].estimate(), 3);
-        let verdict = goal.verdict(Some(gateway.recall[at].value).filter(|value| value.is_finite()));
+        let Estimate { value, ends } = gateway.recall[at].estimate();
+        let verdict = goal.verdict_within(Some(value).filter(|value| value.is_finite()), ends.map(|ends| (ends.low, ends.high)));
         table.row([
             kind.name().into(),
             goal.to_string().into(),

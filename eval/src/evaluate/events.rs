@@ -71,7 +71,7 @@ pub(super) fn section(runs: &[Run], levels: &Levels, plan: Plan) -> Option<Secti
     }
     section.table(table);
     if !attacks.is_empty() {
-        let caption = "Events that hold an injection, by template. AUC and recall are against the benign events of the same set and channel (bootstrap, BCa).";
+        let caption = "Events that hold an injection, by template. AUC and recall are against the benign events of the same set and channel (bootstrap, BCa; recalls of fewer than five units, or where no sample differs, by Wilson).";
         let mut table = Table::new("events-attacks", caption, &[&["set", "template", "channel"][..], &columns, &CELLS].concat());
         for (names, group) in &attacks {
             let others = benign.get(&[names[0], names[2]]);

@@ -67,7 +67,7 @@ pub(super) fn section(singles: &[Single], levels: &Levels, plan: Plan) -> Option
         "Each text is judged alone and behind a user's question; flagged and blocked count either, and in mode monitor what would have been. Its score is the detector's, where it was \
          asked. event_block is {}, tau_event {}. Shares have \
          intervals by Wilson at the effective number of independent texts (Kish, from the units that the set names); AUC (ties at one half) and recall at a \
-         false-positive rate are against all benign texts here, with clustered bootstraps (BCa, {} samples of units).",
+         false-positive rate are against all benign texts here, with clustered bootstraps (BCa, {} samples of units; recalls of fewer than five units, or where no sample differs, by Wilson).",
         levels.event_block, levels.tau_event, plan.draws
     ));
     let (attacks, benign): (Vec<_>, Vec<_>) = singles.iter().partition(|single| single.label == Label::Attack);
