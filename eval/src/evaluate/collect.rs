@@ -141,7 +141,7 @@ impl<'c> Collector<'c> {
             return Ok(());
         }
         let template = (record.label != Label::Benign).then(|| all.first().map_or_else(|| "-".to_owned(), |event| event.kind.clone()));
-        let turns = |roles: &[&str]| messages.iter().filter(|message| roles.contains(&message.role.as_str())).count();
+        let turns = messages.iter().filter(|message| ["user", "tool"].contains(&message.role.as_str())).count();
         self.found.runs.push(Run {
             set: file.set.clone(),
             file: file.stem().to_owned(),
@@ -154,8 +154,7 @@ impl<'c> Collector<'c> {
             strict: is_strict(record),
             unit: Benchmark::named(&file.set, &unit(&file.set, record)),
             task: Benchmark::named(&file.set, &unit_of(&file.set, record, false)),
-            turns: turns(&["user", "tool"]),
-            user_turns: turns(&["user"]),
+            turns,
             events,
             outcome,
         });

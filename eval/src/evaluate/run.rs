@@ -31,8 +31,6 @@ pub struct Run {
     pub task: String,
     /// User messages and tool results.
     pub turns: usize,
-    /// User messages.
-    pub user_turns: usize,
     /// Its events in order.
     pub events: Vec<Scored>,
     /// What became of its requests.
@@ -123,10 +121,5 @@ impl Run {
             (false, true) => Some(true),
             (false, false) => None,
         }
-    }
-
-    /// Scores of its events by position.
-    pub fn scores(&self) -> Vec<f64> {
-        self.events.iter().map(|event| event.score).collect()
     }
 }

@@ -192,7 +192,6 @@ pub(crate) mod tests {
             unit: format!("unit {id}"),
             task: "task".to_owned(),
             turns: events.len(),
-            user_turns: 0,
             events: events.iter().map(event).collect(),
             outcome: Outcome::default(),
         }

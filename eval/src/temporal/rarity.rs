@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::{DataFile, Label, OnBroken, Split, unit_of};
 use crate::detector::Benchmark;
-use crate::evaluate::{Run, ToolKey};
+use crate::evaluate::ToolKey;
 use crate::events::{Channel, Scorer, of_record};
 
 /// Which detector a score is of.
@@ -108,7 +108,8 @@ impl References {
     }
 
     /// From runs that were judged; of these the benign agent runs of part `train` count.
-    pub fn of_runs(runs: &[Run]) -> Self {
+    #[cfg(test)]
+    pub(super) fn of_runs(runs: &[crate::evaluate::Run]) -> Self {
         let mut honest = Honest::default();
         for run in runs.iter().filter(|run| super::is_agent_run(run) && run.label == Label::Benign && run.split == Split::Train) {
             for event in run.events.iter().filter(|event| event.channel == Channel::ToolResult) {
