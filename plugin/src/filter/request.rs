@@ -29,8 +29,9 @@ enum State {
     Idle,
     /// The host keeps the body back; it is read when it is whole.
     Holding { reading: Reading, buffered_bytes: usize },
-    /// The body passes and is copied on the way.
-    Copying { reading: Reading, copy: Copied },
+    /// The body passes and is copied on the way. With the announced length it is whole, though the end has not been told yet: an upstream that counts has it
+    /// all then, and when it answers at once the gateway ends the exchange before the end is seen (HTTP/2, whose last frame may be empty).
+    Copying { reading: Reading, copy: Copied, whole_bytes: Option<u64> },
 }
 
 /// How a body is read.
@@ -113,17 +114,17 @@ impl Half {
             Body::Ignored => pass(exchange, host, Passed::NotAi),
             Body::Oversize(hint) => self.unread_by_headers(exchange, host, IssueKind::Oversize, hint),
             Body::Encoded(hint) => self.unread_by_headers(exchange, host, IssueKind::ContentEncoding, hint),
-            Body::Read(hint) => self.read(exchange, Reading { hint, codings, only_json: false }),
-            Body::ReadIfJson(hint) => self.read(exchange, Reading { hint, codings, only_json: true }),
+            Body::Read(hint) => self.read(exchange, Reading { hint, codings, only_json: false }, request.fields().length_bytes()),
+            Body::ReadIfJson(hint) => self.read(exchange, Reading { hint, codings, only_json: true }, request.fields().length_bytes()),
         }
     }
 
-    fn read(&mut self, exchange: &Exchange, reading: Reading) -> Flow {
+    fn read(&mut self, exchange: &Exchange, reading: Reading, whole_bytes: Option<u64>) -> Flow {
         self.headers_held = exchange.is_enforced() && exchange.rules.settings.hold_headers;
         self.state = if exchange.is_enforced() {
             State::Holding { reading, buffered_bytes: 0 }
         } else {
-            State::Copying { reading, copy: Copied::new(&exchange.shared.budget) }
+            State::Copying { reading, copy: Copied::new(&exchange.shared.budget), whole_bytes }
         };
         if self.headers_held { Flow::Pause } else { Flow::Continue }
     }
@@ -147,7 +148,7 @@ impl Half {
                 self.state = State::Holding { reading, buffered_bytes: size_bytes };
                 if last { self.finish(exchange, host) } else { Flow::Pause }
             }
-            State::Copying { mut reading, mut copy } => {
+            State::Copying { mut reading, mut copy, whole_bytes } => {
                 match host.request_body(0, size_bytes) {
                     Ok(piece) if piece.len() == size_bytes => {
                         if !copy.push(&piece) {
@@ -165,8 +166,9 @@ impl Half {
                     let hint = reading.oversize_hint(copy.bytes(), max_bytes);
                     return self.unread(exchange, host, IssueKind::Oversize, hint);
                 }
-                self.state = State::Copying { reading, copy };
-                if last { self.finish(exchange, host) } else { Flow::Continue }
+                let whole = last || whole_bytes == Some(copy.bytes().len() as u64);
+                self.state = State::Copying { reading, copy, whole_bytes };
+                if whole { self.finish(exchange, host) } else { Flow::Continue }
             }
         }
     }
@@ -183,7 +185,7 @@ impl Half {
                 Ok(body) if body.len() == buffered_bytes => self.judge(exchange, host, &reading, &body),
                 _ => self.missing(exchange, host, &reading),
             },
-            State::Copying { reading, copy } => self.judge(exchange, host, &reading, copy.bytes()),
+            State::Copying { reading, copy, .. } => self.judge(exchange, host, &reading, copy.bytes()),
         }
     }
 

@@ -160,6 +160,22 @@ fn monitor_lets_pass_copies_and_counts() {
     assert_eq!(host.state("floodmark.verdict"), "block");
 }
 
+/// In HTTP/2 an empty frame may end the body after its last byte: an upstream that counts has answered by then, and the gateway ends the exchange.
+#[test]
+fn monitor_judges_when_the_announced_length_is_there() {
+    let host = Memory::default();
+    let mut filter = Filter::new(shared(&host, MONITOR));
+    let body = slow_burn();
+    *host.headers.borrow_mut() = post("/v1/chat/completions", &[("content-length", &body.len().to_string())]);
+    filter.request_headers(&host, false);
+    for (piece, judged) in [(&body[..30], 0), (&body[30..], 1), (&[], 1)] {
+        *host.body.borrow_mut() = piece.to_vec();
+        assert_eq!(filter.request_body(&host, piece.len(), piece.is_empty()), Flow::Continue);
+        assert_eq!(host.counted("floodmark_judged_verdict=block_mode=monitor"), judged);
+    }
+    assert_eq!(host.state("floodmark.verdict"), "block");
+}
+
 #[test]
 fn a_body_that_ends_in_trailers_is_judged() {
     for settings in [ENFORCE, MONITOR] {
