@@ -123,6 +123,14 @@ impl Call {
         self
     }
 
+    /// Ends the body `pause` after its last byte: in HTTP/2 with an empty frame, which is allowed beside a content-length.
+    #[must_use]
+    pub fn end_late(mut self, pause: Duration) -> Self {
+        self.chunks.push(Bytes::new());
+        self.pause = pause;
+        self
+    }
+
     /// Ends the body in a trailer; drops the content-length, which HTTP/1.1 does not allow beside one.
     #[must_use]
     pub fn trailer(mut self, name: &str, value: &str) -> Self {

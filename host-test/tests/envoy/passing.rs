@@ -15,6 +15,7 @@ use crate::stage::{Stage, call, case, checks};
 
 checks![
     monitor_passes_an_attack_exactly_as_without_the_plugin,
+    monitor_judges_a_body_whose_end_comes_after_the_answer,
     monitor_counts_what_it_would_block,
     uploads_pass_untouched_in_both_modes,
     websockets_pass_untouched_in_both_modes,
@@ -62,6 +63,15 @@ type Pairs = Vec<(String, Vec<u8>)>;
 fn request(received: &Received) -> (&str, &str, &str, &Pairs, &Vec<u8>, &Pairs) {
     let Received { method, path, version, headers, body, trailers, ending: _ } = received;
     (method, path, version, headers, body, trailers)
+}
+
+/// The upstream counts the announced bytes and answers; the frame that ends the body comes later, or never reaches the plugin.
+async fn monitor_judges_a_body_whose_end_comes_after_the_answer(stage: &Stage) -> anyhow::Result<()> {
+    let (monitor, id) = (stage.monitor().await?, "monitor-late-end");
+    let sent = call(&case("slow_burn")?).over(Protocol::Http2).id(id).end_late(Duration::from_millis(300));
+    assert_eq!(sent.send(monitor.address()).await?.status, 200);
+    assert_eq!(monitor.access_line(id).await?.field("verdict").as_deref(), Some("block"));
+    Ok(())
 }
 
 async fn monitor_counts_what_it_would_block(stage: &Stage) -> anyhow::Result<()> {
