@@ -21,6 +21,7 @@ pub mod evaluate;
 pub mod events;
 pub mod grafts;
 pub mod markdown;
+pub mod output;
 pub mod patterns;
 pub mod receipts;
 pub mod report;

@@ -1,10 +1,6 @@
-//! Reports in Markdown: tables, cells with shares and intervals, the list of data, and where a report goes.
+//! Reports in Markdown: tables, cells with shares and intervals, and the list of data.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
-use std::path::Path;
-
-use anyhow::Context as _;
 
 use crate::data::DataFile;
 use crate::stats::Share;
@@ -58,21 +54,4 @@ pub fn data(text: &mut String, origins: &[Origin]) {
     for Origin { file, judged } in origins {
         let _ = writeln!(text, "| {}/{} | {judged} | {} | {} |", file.set, file.name, file.licence, cell_text(&file.source));
     }
-}
-
-/// Writes a report, or prints it.
-///
-/// # Errors
-/// When it cannot be written. A reader that went away (`| head`) is no error.
-pub fn deliver(text: &str, out: Option<&Path>) -> anyhow::Result<()> {
-    let Some(path) = out else {
-        return match io::stdout().write_all(text.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            outcome => Ok(outcome?),
-        };
-    };
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    }
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

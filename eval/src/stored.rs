@@ -7,6 +7,8 @@ use floodmark_core::Detector;
 use floodmark_core::detector::{Levels, LinearModel, Member, Model, Platt};
 use serde::{Deserialize, Serialize};
 
+use crate::output;
+
 /// A detector as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,10 +44,7 @@ pub fn write(path: &Path, detector: &Detector<'_>) -> anyhow::Result<()> {
     };
     let members = detector.members.iter().map(member).collect();
     let stored = Stored { version: detector.version.to_owned(), tau_event, event_block, drift, alarm, members };
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    }
-    std::fs::write(path, serde_json::to_vec(&stored)?).with_context(|| format!("cannot write {}", path.display()))
+    output::write(path, &serde_json::to_vec(&stored)?)
 }
 
 /// Reads a detector. It stays in memory to the end of the program, as the detector of record does.

@@ -8,7 +8,6 @@ mod cut;
 mod pool;
 mod words;
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +15,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::data::{OnBroken, Record, Split};
+use crate::output;
 use compose::Turn;
 use pool::Pool;
 
@@ -226,10 +226,8 @@ impl Args {
         if let Some(left_out) = assembler.left_out() {
             eprintln!("not assembled from: {left_out}");
         }
-        // A reader that went away (`| head`) is no error.
-        let Some(path) = &self.out else { return self.write(&assembler, BufWriter::new(io::stdout().lock())).or_else(unless_away) };
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        self.write(&assembler, BufWriter::new(file))?;
+        let Some(path) = &self.out else { return output::unless_gone(self.write(&assembler, BufWriter::new(io::stdout().lock()))) };
+        self.write(&assembler, BufWriter::new(output::create(path)?))?;
         let (kinds, number, of) = (assembler.kinds().len(), self.number, &assembler.pool);
         eprintln!("{number} conversations of each of {kinds} kinds from {of}, written to {}", path.display());
         Ok(())
@@ -241,9 +239,4 @@ impl Args {
         }
         to.flush().context("cannot write")
     }
-}
-
-fn unless_away(error: anyhow::Error) -> anyhow::Result<()> {
-    let away = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
-    if error.downcast_ref::<io::Error>().is_some_and(away) { Ok(()) } else { Err(error) }
 }

@@ -12,7 +12,8 @@ use floodmark_tables::DETECTOR;
 
 use crate::data::{self, Split};
 use crate::events::{Corpus, Scorer, of_record};
-use crate::markdown::{Origin, deliver};
+use crate::markdown::Origin;
+use crate::output::deliver;
 use crate::stored;
 use conversations::Conversations;
 pub(crate) use measure::Benchmark;

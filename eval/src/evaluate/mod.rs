@@ -17,7 +17,6 @@ mod summary;
 mod texts;
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,6 +35,7 @@ use crate::data::{self, DataFile, OnBroken};
 use crate::engine::{Engine, Kind, built_wasm};
 use crate::events::Scorer;
 use crate::grafts::Study;
+use crate::output;
 use crate::patterns::Part;
 use crate::report::{Document, Fact, Section};
 use crate::stats::Plan;
@@ -240,21 +240,19 @@ impl Args {
 
     /// Prints the report, or its summary where the whole is written to a folder.
     fn deliver(&self, document: &Document) -> anyhow::Result<()> {
-        let facts = document.facts.iter().map(|fact| format!("{}: {}\n", fact.name, fact.value)).collect::<String>();
-        let facts = [facts];
-        let Some(folder) = &self.out else {
-            return print(facts.into_iter().chain(document.sections.iter().map(Section::terminal)));
-        };
-        let write = |name: &str, text: &str| {
-            let path = folder.join(name);
-            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-        };
-        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        write("report.json", &format!("{}\n", serde_json::to_string_pretty(document)?))?;
-        write("report.html", &document.page()?)?;
-        write("report.md", &document.markdown())?;
-        let brief = document.sections.iter().take(1).map(Section::terminal);
-        print(facts.into_iter().chain(brief).chain([format!("The whole report: {}\n", shown(&folder.join("report.html")))]))
+        let mut text: String = document.facts.iter().map(|fact| format!("{}: {}\n", fact.name, fact.value)).collect();
+        let shown_sections = if self.out.is_some() { 1 } else { document.sections.len() };
+        for section in document.sections.iter().take(shown_sections) {
+            text += &format!("\n{}", section.terminal());
+        }
+        if let Some(folder) = &self.out {
+            let json = format!("{}\n", serde_json::to_string_pretty(document)?);
+            for (name, contents) in [("report.json", json), ("report.html", document.page()?), ("report.md", document.markdown())] {
+                output::write(&folder.join(name), contents.as_bytes())?;
+            }
+            text += &format!("\nThe whole report: {}\n", shown(&folder.join("report.html")));
+        }
+        output::print(&text)
     }
 
     /// The command that makes this report again.
@@ -288,18 +286,6 @@ fn read(path: &Path) -> anyhow::Result<String> {
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
-}
-
-/// A reader that went away (`| head`) is no error.
-fn print(texts: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    for text in texts {
-        match writeln!(out, "{text}") {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
-            outcome => outcome?,
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

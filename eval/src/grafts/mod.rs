@@ -30,7 +30,7 @@ pub use sentences::Kind;
 
 use crate::data::{self, DataFile, OnBroken};
 use crate::events::{self, Event, Scorer, injected_at, of_record};
-use crate::markdown::deliver;
+use crate::output::deliver;
 use crate::report::Section;
 use crate::stats::{Chance, Plan};
 use crate::temporal;

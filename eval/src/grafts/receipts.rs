@@ -1,24 +1,18 @@
 //! The surviving grafts and their carriers as score receipts (docs/eval/receipts.md), so that deltas can be recomputed without the detector.
 
-use std::fs;
 use std::path::Path;
-
-use anyhow::Context as _;
 
 use super::Study;
 use super::sentences::Kind;
+use crate::output;
+use crate::receipts::COLUMNS;
 
-/// The header of the native receipt; that of grafts has the carrier as well.
-const COLUMNS: [&str; 5] = ["trajectory_id", "group", "position", "score", "unit"];
+/// What the receipt of grafts has beside the columns of every receipt.
 const CARRIER: &str = "carrier";
 
 /// Writes both files.
 pub(super) fn write(study: &Study, folder: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let open = |name: &str| {
-        let path = folder.join(name);
-        csv::Writer::from_path(&path).with_context(|| format!("cannot write {}", path.display()))
-    };
+    let open = |name: &str| anyhow::Ok(csv::Writer::from_writer(output::create(&folder.join(name))?));
     let (mut grafts, mut natives) = (open("grafts.csv")?, open("native.csv")?);
     grafts.write_record(COLUMNS.iter().chain([&CARRIER]))?;
     natives.write_record(COLUMNS)?;

@@ -12,7 +12,8 @@ use floodmark_tables::CATEGORIES;
 use serde_json::{Value, json};
 
 use crate::data::{self, Split};
-use crate::markdown::{Origin, deliver};
+use crate::markdown::Origin;
+use crate::output::deliver;
 use measure::Measure;
 use report::Head;
 use tally::Tallies;

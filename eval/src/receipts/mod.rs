@@ -2,20 +2,20 @@
 //!
 //! A receipt is CSV with the columns `trajectory_id,group,position,score,unit`; docs/eval/receipts.md is its specification.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use floodmark_core::Detector;
 use floodmark_tables::DETECTOR;
 
 use crate::data::{self, DataFile, Label, Record, Split, unit};
 use crate::events::{Scorer, of_record};
+use crate::output;
 use crate::stored;
 
 /// The header of a receipt.
-const COLUMNS: [&str; 5] = ["trajectory_id", "group", "position", "score", "unit"];
+pub(crate) const COLUMNS: [&str; 5] = ["trajectory_id", "group", "position", "score", "unit"];
 
 /// Scores the events of agent runs and conversations and writes them as a receipt.
 ///
@@ -59,13 +59,7 @@ impl Args {
         let detector = self.model.as_deref().map_or(Ok(&DETECTOR), stored::read)?;
         let count = match &self.out {
             None => self.write(io::stdout().lock(), detector)?,
-            Some(path) => {
-                let shown = path.display();
-                if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-                }
-                self.write(BufWriter::new(File::create(path).with_context(|| format!("cannot write {shown}"))?), detector)?
-            }
+            Some(path) => self.write(BufWriter::new(output::create(path)?), detector)?,
         };
         let Count { attack, benign, events, never_met, empty } = count;
         eprintln!("detector {}: {attack} attack and {benign} benign trajectories, {events} events", detector.version);

@@ -22,7 +22,8 @@ use floodmark_core::Detector;
 
 use crate::data::{self, Split};
 use crate::events::{Corpus, Event, Label, Left, of_record};
-use crate::markdown::{Origin, deliver};
+use crate::markdown::Origin;
+use crate::output::deliver;
 use crate::stats::Chance;
 use crate::stored;
 use fit::fit;
