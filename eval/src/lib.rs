@@ -1,8 +1,9 @@
-//! Measurements on data sets: records in, shares with intervals out, as tables in Markdown.
+//! Measurements on data sets: records in, figures with intervals out, as tables and pages.
 //!
 //! ```text
-//! data (files, records, units) -> requests (the bodies that a gateway would see) -> floodmark_core::Judge
-//!      -> patterns (tallies, the report)          stats: intervals of shares
+//! data (files, records, units) -> requests (the bodies that a gateway would see) -> engine (the plugin, native or wasm) -> evaluate (the report)
+//!      its parts: temporal, grafts (paper B), accumulation over what assemble makes (paper A)          stats: intervals; report, output: how it is shown
+//!      -> floodmark_core::Judge -> patterns (tallies of what they hit)
 //! records -> events (texts with their labels, parts of the data and units) -> what trains and measures the detector
 //!      -> receipts (a score for each event, CSV) -> verify (figures, recomputed without the detector)
 //! benign scores -> calibrate (drift and alarm level)

@@ -1,11 +1,12 @@
 //! Ways to put the scores of a conversation's events together into one number.
 
-use floodmark_core::conversation::Params;
+use floodmark_core::conversation;
 use floodmark_core::detector::Levels;
-use floodmark_core::trajectory::{self, Trajectory};
+use floodmark_core::trajectory::Params;
 
 use super::case::{Case, Chat};
 use super::scoring::Scoring;
+use crate::events::accumulate;
 
 /// Log odds are kept within this, so that a score of 0 or 1 is a number.
 const MOST_ODDS: f64 = 20.0;
@@ -45,7 +46,7 @@ pub(super) fn all(levels: &Levels, median: f64) -> Vec<Statistic> {
     add("larger of peak and persistence, each in parts of its level".to_owned(), parts(drift, alarm));
     add("the same with drift .5 and alarm .9".to_owned(), parts(0.5, 0.9));
     let (sums, patterns) = (over(move |events| persistence(events, drift) / alarm), pattern(Scoring::floodmark()));
-    let tau = Params::default().tau;
+    let tau = conversation::Params::default().tau;
     let turns = move |case: &Case| case.chats.iter().map(|chat| chat.highest_turn / event_block).fold(0.0, f64::max);
     add(GATEWAY.to_owned(), Box::new(move |case| turns(case).max(sums(case)).max(patterns(case) / tau)));
     let joined = |case: &Case| case.chats.iter().map(|chat| chat.joined.max(peak(&chat.events))).fold(0.0, f64::max);
@@ -75,9 +76,7 @@ fn peak(events: &[f64]) -> f64 {
 
 /// The highest CUSUM, as the gateway takes it; infinite if something is no number.
 pub(super) fn persistence(events: &[f64], drift: f64) -> f64 {
-    let mut run = Trajectory::default();
-    let params = trajectory::Params { tau: 1.0, drift };
-    if events.iter().all(|score| run.push(*score, params).is_ok()) { run.persistence() } else { f64::INFINITY }
+    accumulate(events, Params { tau: 1.0, drift }).map_or(f64::INFINITY, |run| run.persistence())
 }
 
 fn fraction(events: &[f64], tau: f64) -> f64 {

@@ -14,11 +14,13 @@ mod tests;
 use anyhow::{Context as _, ensure};
 use floodmark_core::trajectory::{Params, Trajectory};
 
+use crate::events::accumulate;
 use crate::stats::Share;
 use draws::Draws;
 
 /// Alarm levels are whole millionths, rounded up: readable in a table, and erring to fewer alarms.
 const LEVELS_IN_ONE: f64 = 1e6;
+const NOT_FINITE: &str = "a benign score or the drift is no finite number";
 /// Draws that have to lie beyond the level, so that it does not hang on two or three of them.
 const BEYOND_AT_LEAST: f64 = 20.0;
 
@@ -187,11 +189,7 @@ fn above(value: f64) -> f64 {
 
 /// Persistence as the gateway computes it.
 fn persistence(scores: &[f64], drift: f64) -> anyhow::Result<f64> {
-    let mut trajectory = Trajectory::default();
-    for &score in scores {
-        push(&mut trajectory, score, drift)?;
-    }
-    Ok(trajectory.persistence())
+    Ok(accumulate(scores, params(drift)).ok().context(NOT_FINITE)?.persistence())
 }
 
 /// Mean events from alarm to alarm.
@@ -210,7 +208,12 @@ fn run_length(draws: &mut Draws<'_>, drift: f64, level: f64, events: u64) -> any
     Ok((alarms > 0).then(|| seen as f64 / alarms as f64))
 }
 
-/// The CUSUM after one more event; its threshold for single events plays no part here.
+/// The CUSUM after one more event.
 fn push(trajectory: &mut Trajectory, score: f64, drift: f64) -> anyhow::Result<f64> {
-    trajectory.push(score, Params { tau: 0.0, drift }).ok().context("a benign score or the drift is no finite number")
+    trajectory.push(score, params(drift)).ok().context(NOT_FINITE)
+}
+
+/// The threshold for single events plays no part here.
+fn params(drift: f64) -> Params {
+    Params { tau: 0.0, drift }
 }

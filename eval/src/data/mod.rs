@@ -5,6 +5,7 @@
 
 mod about;
 mod message;
+mod part;
 mod read;
 mod record;
 mod unit;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 pub use message::{Call, Message};
+pub use part::Part;
 pub use read::{OnBroken, Records, Taken};
 pub use record::{Channel, Label, Record, Split};
 pub use unit::{unit, unit_of};

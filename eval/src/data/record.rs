@@ -77,6 +77,14 @@ pub struct Record {
     pub channel: Option<Channel>,
 }
 
+impl Record {
+    /// The parts that its task, injection, template, context and kind of attack are in, of those that are named.
+    pub fn parts(&self) -> impl Iterator<Item = Split> {
+        let named = [&self.user_split, &self.injection_split, &self.template_split, &self.context_split, &self.attack_split];
+        named.into_iter().flatten().filter_map(|name| Split::of(name))
+    }
+}
+
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -151,7 +151,7 @@ impl<'c> Collector<'c> {
             template,
             met: record.label != Label::Benign && record.injection_seen != Some(false),
             split: record.split,
-            strict: is_strict(record),
+            strict: record.parts().all(|part| part == record.split),
             unit: Benchmark::named(&file.set, &unit(&file.set, record)),
             task: Benchmark::named(&file.set, &unit_of(&file.set, record, false)),
             turns,
@@ -195,10 +195,4 @@ fn scores(judged: &Judged, events: &[&Event], start: usize) -> Option<Vec<f64>> 
     let messages = events.chunk_by(|one, next| one.message == next.message);
     let scores: Option<Vec<Vec<f64>>> = messages.map(|events| judged.scores_of(events.first()?.message - start, events.len())).collect();
     scores.map(|scores| scores.concat())
-}
-
-/// Whether no part that is named for a record is less held out than the record.
-fn is_strict(record: &Record) -> bool {
-    let named = [&record.user_split, &record.injection_split, &record.template_split, &record.context_split, &record.attack_split];
-    named.into_iter().flatten().filter_map(|name| Split::of(name)).all(|part| part == record.split)
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::run::Run;
-use crate::data::Label;
+use super::run::{Outcome, Run};
 use crate::report::{Cell, Section, Table};
 use crate::stats::Share;
 
@@ -20,15 +19,20 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// Counts what became of something of a unit.
+    pub(super) fn take(&mut self, unit: &str, outcome: &Outcome) {
+        self.flagged.count(unit, outcome.flagged);
+        self.blocked.count(unit, outcome.blocked);
+    }
+
     fn count(&mut self, unit: &str, run: &Run) {
-        self.flagged.count(unit, run.outcome.flagged);
-        self.blocked.count(unit, run.outcome.blocked);
+        self.take(unit, &run.outcome);
         if run.strict {
             self.strict.count(unit, run.outcome.blocked);
         }
     }
 
-    fn cells(&self) -> [Cell; 4] {
+    pub(super) fn cells(&self) -> [Cell; 4] {
         [self.blocked.records().into(), self.blocked.units().into(), (&self.flagged).into(), (&self.blocked).into()]
     }
 }
@@ -40,6 +44,11 @@ pub(super) fn groups<'r, K: Ord>(runs: impl IntoIterator<Item = &'r Run>, key: i
         groups.entry(key(run)).or_default().count(&run.unit, run);
     }
     groups
+}
+
+/// Benign runs, or attacked ones that met their attack.
+pub(super) fn of_kind(runs: &[Run], attack: bool) -> impl Iterator<Item = &Run> {
+    runs.iter().filter(move |run| run.is_attack() == Some(attack))
 }
 
 /// The names of columns of shares.
@@ -57,8 +66,7 @@ pub(super) fn section(runs: &[Run]) -> Option<Section> {
          those of one unit are all alike. Sets that run few tasks many times have wide ones, whatever the number of runs. Attacked runs that never met their \
          attack are left out.",
     );
-    let benign = || runs.iter().filter(|run| run.label == Label::Benign);
-    let attacks = || runs.iter().filter(|run| run.is_attack() == Some(true));
+    let (benign, attacks) = (|| of_kind(runs, false), || of_kind(runs, true));
     let names = |run: &Run| [run.set.clone(), run.file.clone(), run.source.clone()];
     add(&mut section, "benign-sets", "Benign: all of this is wrong.", &["set", "file", "source"], &groups(benign(), names), false);
     let caption = "Benign, by number of turns (user messages and tool results).";

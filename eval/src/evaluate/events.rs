@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use floodmark_core::detector::Levels;
 
-use super::ranked::{CELLS, Ranked, Scores};
+use super::ranked::{CELLS, DECIMALS, Ranked, Scores};
 use super::run::{Run, Scored};
 use crate::events::Label;
 use crate::report::{Cell, Section, Table};
@@ -32,7 +32,7 @@ impl Group {
             units.into(),
             (&self.event_block).into(),
             (&self.tau).into(),
-            Cell::number(median(&self.scores.values), 3),
+            Cell::number(median(&self.scores.values), DECIMALS),
         ]
     }
 }
@@ -76,8 +76,7 @@ pub(super) fn section(runs: &[Run], levels: &Levels, plan: Plan) -> Option<Secti
         for (names, group) in &attacks {
             let others = benign.get(&[names[0], names[2]]);
             let ranked = others.and_then(|others| Ranked::new(&group.scores, &others.scores, plan));
-            let ranked = ranked.map_or_else(|| CELLS.map(|_| Cell::number(None, 3)).to_vec(), |ranked| ranked.cells());
-            table.row(names.map(Cell::from).into_iter().chain(group.cells()).chain(ranked));
+            table.row(names.map(Cell::from).into_iter().chain(group.cells()).chain(Ranked::cells(ranked)));
         }
         section.table(table);
     }

@@ -31,12 +31,11 @@ pub use collect::{Collected, Collector};
 pub use run::{Outcome, Run, Scored, Single, ToolKey};
 
 use crate::accumulation;
-use crate::data::{self, DataFile, OnBroken};
+use crate::data::{self, DataFile, OnBroken, Part};
 use crate::engine::{Engine, Kind, built_wasm};
 use crate::events::Scorer;
 use crate::grafts::Study;
 use crate::output;
-use crate::patterns::Part;
 use crate::report::{Document, Fact, Section};
 use crate::stats::Plan;
 use crate::stored;
@@ -91,8 +90,10 @@ impl Args {
     /// When the data cannot be read, which names file and line, the engine fails, or the report cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
         let files = data::files(&self.data)?;
-        let levels = self.levels()?;
-        let collected = self.collect(&files)?;
+        let config = self.config.as_deref().map(read).transpose()?;
+        let levels = self.levels(config.as_deref())?;
+        let unseen = self.unseen_model.as_deref().map(stored::read).transpose()?;
+        let collected = self.collect(&files, self.engine(config.as_deref())?, unseen)?;
         ensure!(
             !collected.runs.is_empty() || !collected.singles.is_empty(),
             "{} holds no record of part `{}` that could be judged; `--split all` takes every part, and a record without a part is of part `test`",
@@ -103,22 +104,20 @@ impl Args {
             title: "What Floodmark finds".to_owned(),
             command: self.command(),
             facts: self.facts(&collected),
-            sections: self.sections(&files, &collected, &levels)?,
+            sections: self.sections(&files, &collected, &levels, unseen)?,
             data: collected.origins.clone(),
         };
         self.deliver(&document)
     }
 
     /// Judges everything.
-    fn collect(&self, files: &[DataFile]) -> anyhow::Result<Collected> {
-        let mut engine = self.engine()?;
-        let unseen = self.unseen()?.map(Scorer::new);
+    fn collect(&self, files: &[DataFile], mut engine: Engine, unseen: Option<&'static Detector<'static>>) -> anyhow::Result<Collected> {
         let size = |file: &DataFile| fs::metadata(&file.path).map_or(0, |data| data.len());
         let bar = ProgressBar::new(files.iter().map(size).sum());
         bar.set_style(ProgressStyle::with_template("{bar:30} {percent:>3} %  {elapsed}  {msg}")?);
         let on_broken = self.on_broken();
         let wanted = |split| self.split.holds(split);
-        let mut collector = Collector::new(&mut engine, unseen, &wanted);
+        let mut collector = Collector::new(&mut engine, unseen.map(Scorer::new), &wanted);
         for file in files {
             let taken = collector.file(file, on_broken, &bar)?;
             if taken.broken > 0 {
@@ -130,7 +129,13 @@ impl Args {
         Ok(collector.finish())
     }
 
-    fn sections(&self, files: &[DataFile], collected: &Collected, levels: &Levels) -> anyhow::Result<Vec<Section>> {
+    fn sections(
+        &self,
+        files: &[DataFile],
+        collected: &Collected,
+        levels: &Levels,
+        unseen: Option<&'static Detector<'static>>,
+    ) -> anyhow::Result<Vec<Section>> {
         let plan = Plan { draws: self.draws, seed: self.seed };
         let Collected { runs, singles, .. } = collected;
         let bar = ProgressBar::new_spinner();
@@ -145,8 +150,12 @@ impl Args {
         add("single texts", &mut || Ok(Vec::from_iter(texts::section(singles, levels, plan))))?;
         add("events", &mut || Ok(Vec::from_iter(events::section(runs, levels, plan))))?;
         add("precision and pairs", &mut || Ok(precision::sections(singles, runs, levels, plan)))?;
-        add("trajectories", &mut || self.trajectories(files, runs, levels, plan))?;
         let on_broken = self.on_broken();
+        add("trajectories", &mut || {
+            let references = References::read(files, on_broken, &mut Scorer::new(&DETECTOR), unseen.map(Scorer::new).as_mut())?;
+            let record = Detector { levels: *levels, ..DETECTOR };
+            Ok(temporal::sections(temporal::Input { runs, references: &references, record: &record, unseen, plan }))
+        })?;
         // These judge what they make with the levels that are built in.
         let shipped = self.config.is_none();
         if let Some(split) = self.split.one().filter(|_| shipped) {
@@ -164,48 +173,32 @@ impl Args {
         Ok(std::iter::once(summary).chain(sections).collect())
     }
 
-    fn trajectories(&self, files: &[DataFile], runs: &[Run], levels: &Levels, plan: Plan) -> anyhow::Result<Vec<Section>> {
-        let unseen = self.unseen()?;
-        let references = References::read(files, self.on_broken(), &mut Scorer::new(&DETECTOR), unseen.map(Scorer::new).as_mut())?;
-        Ok(temporal::sections(temporal::Input {
-            runs,
-            references: &references,
-            record: &Detector { levels: *levels, ..DETECTOR },
-            unseen,
-            plan,
-        }))
-    }
-
-    fn unseen(&self) -> anyhow::Result<Option<&'static Detector<'static>>> {
-        self.unseen_model.as_deref().map(stored::read).transpose()
-    }
-
     fn on_broken(&self) -> OnBroken {
         if self.skip_broken { OnBroken::Skip } else { OnBroken::Stop }
     }
 
-    fn engine(&self) -> anyhow::Result<Engine> {
-        match &self.config {
+    fn engine(&self, config: Option<&str>) -> anyhow::Result<Engine> {
+        match config {
             None => Engine::new(self.engine, &Value::Null, &self.wasm),
-            Some(path) => {
-                let config = read(path)?;
-                Engine::configured(self.engine, &config, &self.wasm).with_context(|| format!("the configuration {}", shown(path)))
-            }
+            Some(config) => Engine::configured(self.engine, config, &self.wasm).with_context(|| self.of_config()),
         }
     }
 
     /// The detector's levels, or those that the configuration sets for every request.
-    fn levels(&self) -> anyhow::Result<Levels> {
+    fn levels(&self, config: Option<&str>) -> anyhow::Result<Levels> {
         let mut levels = DETECTOR.levels;
-        if let Some(path) = &self.config {
-            let config: Value = serde_json::from_str(&read(path)?).with_context(|| format!("the configuration {}", shown(path)))?;
+        if let Some(config) = config {
+            let config: Value = serde_json::from_str(config).with_context(|| self.of_config())?;
             let set = &config["defaults"]["policy"]["detector"];
-            let own = |name: &str, level: f64| set[name].as_f64().unwrap_or(level);
-            levels.event_block = own("event_block", levels.event_block);
-            levels.drift = own("drift", levels.drift);
-            levels.alarm = own("alarm", levels.alarm);
+            for (name, level) in [("event_block", &mut levels.event_block), ("drift", &mut levels.drift), ("alarm", &mut levels.alarm)] {
+                *level = set[name].as_f64().unwrap_or(*level);
+            }
         }
         Ok(levels)
+    }
+
+    fn of_config(&self) -> String {
+        self.config.as_deref().map_or_else(String::new, |path| format!("the configuration {}", shown(path)))
     }
 
     fn facts(&self, collected: &Collected) -> Vec<Fact> {

@@ -1,10 +1,12 @@
 //! How well scores part attacks from what is benign: AUC, recall at stated false-positive rates, and the plots of both.
 
 use crate::report::{Axis, Cell, Level, Mark, Plot, Series};
-use crate::stats::{Estimate, Plan, Samples, roc};
+use crate::stats::{Compared, Estimate, Plan, Samples, roc};
 
 /// False-positive rates that recall is stated at.
 pub(super) const RATES: [f64; 3] = [0.001, 0.005, 0.01];
+/// Decimals of such figures.
+pub(super) const DECIMALS: usize = 3;
 /// Points of a curve that are drawn: more are not seen.
 const POINTS: usize = 400;
 
@@ -43,13 +45,17 @@ impl<'s> Ranked<'s> {
 
     /// The AUC, ties at one half.
     pub(super) fn auc(&self) -> Estimate {
-        self.samples.compare([&self.attacks.each(), &self.benign.each()]).estimate()
+        self.compare(self.attacks, self.benign).estimate()
     }
 
-    /// How much higher the AUC is than that of other scores of the same records.
-    pub(super) fn auc_minus(&self, attacks: &Scores, benign: &Scores) -> Estimate {
-        let own = self.samples.compare([&self.attacks.each(), &self.benign.each()]);
-        own.spread.minus(&self.samples.compare([&attacks.each(), &benign.each()]).spread).estimate()
+    /// The AUC, that of other scores of the same records, and how much higher it is.
+    pub(super) fn against(&self, attacks: &Scores, benign: &Scores) -> [Estimate; 3] {
+        let (own, other) = (self.compare(self.attacks, self.benign), self.compare(attacks, benign));
+        [own.estimate(), other.estimate(), own.spread.minus(&other.spread).estimate()]
+    }
+
+    fn compare(&self, attacks: &Scores, benign: &Scores) -> Compared {
+        self.samples.compare([&attacks.each(), &benign.each()])
     }
 
     /// Recall at a false-positive rate.
@@ -57,10 +63,13 @@ impl<'s> Ranked<'s> {
         self.samples.recall_at([&self.attacks.values, &self.benign.values], rate).estimate()
     }
 
-    /// The cells of AUC and of the recall at each of [`RATES`].
-    pub(super) fn cells(&self) -> Vec<Cell> {
-        let auc = std::iter::once(shown(self.auc()));
-        auc.chain(RATES.map(|rate| shown(self.recall_at(rate)))).collect()
+    /// The cells of AUC and of the recall at each of [`RATES`]; empty ones where a group is.
+    pub(super) fn cells(ranked: Option<Self>) -> [Cell; 4] {
+        let figures = |ranked: Self| {
+            let [lowest, middle, highest] = RATES.map(|rate| ranked.recall_at(rate));
+            [ranked.auc(), lowest, middle, highest].map(Some)
+        };
+        ranked.map_or([None; 4], figures).map(|figure| Cell::estimate(figure, DECIMALS))
     }
 
     /// The ROC curve.
@@ -72,11 +81,6 @@ impl<'s> Ranked<'s> {
 
 /// Names of the columns of [`Ranked::cells`].
 pub(super) const CELLS: [&str; 4] = ["AUC", "recall at FPR .1 %", "recall at FPR .5 %", "recall at FPR 1 %"];
-
-/// An estimate as a cell.
-pub(super) fn shown(estimate: Estimate) -> Cell {
-    Cell::ranged(estimate.value, estimate.ends.map(Into::into), 3)
-}
 
 /// ROC curves in one plot. False-positive rates above a tenth are of no use to a gateway, so only those below are drawn.
 pub(super) fn roc_plot(id: &str, title: &str, curves: Vec<Series>) -> Plot {
@@ -146,7 +150,7 @@ mod tests {
         let (worse, flat) = (scores(&[0.5; 4]), scores(&[0.5; 4]));
         let ranked = Ranked::new(&attacks, &benign, Plan { draws: 100, seed: 1 }).unwrap();
         // .9, .8 and .7 lie above all four, .2 above one: 13 of 16 pairs.
-        assert_eq!((ranked.auc().value, ranked.auc_minus(&worse, &flat).value), (0.8125, 0.3125));
+        assert_eq!((ranked.auc().value, ranked.against(&worse, &flat).map(|estimate| estimate.value)), (0.8125, [0.8125, 0.5, 0.3125]));
         assert_eq!(ranked.recall_at(0.25).value, 0.75);
         assert!(Ranked::new(&attacks, &Scores::default(), Plan { draws: 10, seed: 1 }).is_none());
     }

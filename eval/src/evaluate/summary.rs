@@ -1,11 +1,9 @@
 //! What is to hold, and whether it does: the report's first section, with the goals of all others.
 
-use super::conversations::groups;
-use super::precision::benign;
+use super::conversations::{Group, groups, of_kind};
 use super::run::{Run, Single};
 use crate::events::Label;
 use crate::report::{Block, Cell, Goal, Section, Table};
-use crate::stats::Share;
 
 /// Of benign conversations, in every set.
 const BLOCKED: Goal = Goal::AtMost(0.005);
@@ -17,27 +15,22 @@ const GOALS: &str = "-goals";
 fn blocked(singles: &[Single], runs: &[Run]) -> Table {
     let caption = "What is blocked of everything here; attacked runs that never met their attack are left out. 95 % intervals by Wilson at the effective number of units.";
     let mut table = Table::new("blocked", caption, &["what", "records", "units", "flagged", "blocked"]);
-    let mut add = |what: &str, shares: [Share; 2]| {
-        let [flagged, blocked] = &shares;
-        if blocked.records() > 0 {
-            table.row([what.into(), blocked.records().into(), blocked.units().into(), flagged.into(), blocked.into()]);
-        }
-    };
+    let mut groups = Vec::new();
     for (what, attack) in [("benign single texts", false), ("attack texts", true)] {
-        let mut shares = [Share::default(), Share::default()];
-        for single in singles.iter().filter(|single| (single.label == Label::Attack) == attack) {
-            shares[0].count(&single.unit, single.outcome.flagged);
-            shares[1].count(&single.unit, single.outcome.blocked);
-        }
-        add(what, shares);
+        let mut group = Group::default();
+        singles
+            .iter()
+            .filter(|single| (single.label == Label::Attack) == attack)
+            .for_each(|single| group.take(&single.unit, &single.outcome));
+        groups.push((what, group));
     }
     for (what, attack) in [("benign conversations and agent runs", false), ("attacked conversations and agent runs", true)] {
-        let mut shares = [Share::default(), Share::default()];
-        for run in runs.iter().filter(|run| run.is_attack() == Some(attack)) {
-            shares[0].count(&run.unit, run.outcome.flagged);
-            shares[1].count(&run.unit, run.outcome.blocked);
-        }
-        add(what, shares);
+        let mut group = Group::default();
+        of_kind(runs, attack).for_each(|run| group.take(&run.unit, &run.outcome));
+        groups.push((what, group));
+    }
+    for (what, group) in groups.iter().filter(|(_, group)| group.blocked.records() > 0) {
+        table.row([(*what).into()].into_iter().chain(group.cells()));
     }
     table
 }
@@ -52,7 +45,7 @@ pub(super) fn section(singles: &[Single], runs: &[Run], others: &mut [Section]) 
         "Benign conversations and agent runs that are blocked. Goals are those of the project's issues; intervals by Wilson, 95 %, at the effective number of independent conversations.",
         &columns,
     );
-    for (set, group) in &groups(benign(runs), |run| run.set.clone()) {
+    for (set, group) in &groups(of_kind(runs, false), |run| run.set.clone()) {
         let share = &group.blocked;
         table.row([
             set.as_str().into(),

@@ -76,10 +76,7 @@ pub(super) fn section(singles: &[Single], levels: &Levels, plan: Plan) -> Option
     let shares = ["texts", "units", "flagged", "blocked", "at event_block", "at tau_event"];
     let of_attacks = [&["set", "source"][..], &shares, &CELLS].concat();
     let mut table = Table::new("text-sources", "Attacks by source. Units are those of the source.", &of_attacks);
-    let ranked = |group: &Group| {
-        let ranked = Ranked::new(&group.scores, &all_benign.scores, plan);
-        ranked.map_or_else(|| CELLS.map(|_| Cell::number(None, 3)).to_vec(), |ranked| ranked.cells())
-    };
+    let ranked = |group: &Group| Ranked::cells(Ranked::new(&group.scores, &all_benign.scores, plan));
     for ([set, source], group) in &sources {
         table.row([set.as_str().into(), source.as_str().into()].into_iter().chain(group.cells()).chain(ranked(group)));
     }

@@ -12,7 +12,7 @@ use floodmark_core::wire::{self, RECORD_BORDER};
 pub use corpus::{Corpus, Left};
 pub use floodmark_core::wire::Channel;
 pub use injected::{injected_at, is_important_instructions};
-pub use score::{Scorer, views};
+pub use score::{Scorer, accumulate, views};
 
 use crate::data::{self, Call, Message, Record, Split, unit_of};
 use injected::Finder;
@@ -167,9 +167,8 @@ impl Maker<'_> {
     fn event(&self, [position, message]: [usize; 2], session: Option<u32>, channel: Channel, text: String, label: Label) -> Event {
         let Maker { set, record } = *self;
         let injected = label != Label::Benign;
-        let named = [&record.user_split, &record.injection_split, &record.template_split, &record.context_split, &record.attack_split];
         // What nothing is injected into is of its own part only.
-        let parts: Vec<Split> = named.into_iter().filter(|_| injected).flatten().filter_map(|name| Split::of(name)).collect();
+        let parts: Vec<Split> = record.parts().filter(|_| injected).collect();
         let split = parts.iter().copied().fold(record.split, Split::max);
         let kinds: [&Option<String>; 5] = if record.label == data::Label::Benign {
             [&record.benign_kind, &record.kind, &record.suite, &None, &None]

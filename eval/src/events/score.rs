@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use floodmark_core::Detector;
 use floodmark_core::text::{Folded, decode};
+use floodmark_core::trajectory::{NotFinite, Params, Trajectory};
 use floodmark_tables::CATEGORIES;
 
 /// The views that a detector reads of a text, folded: the text's own first, then what is decoded of it.
@@ -38,6 +39,18 @@ impl<'d> Scorer<'d> {
         self.known.insert(text.to_owned(), score);
         score
     }
+}
+
+/// What the gateway adds up of the scores of events in their order.
+///
+/// # Errors
+/// When a score or the drift is no finite number.
+pub fn accumulate(scores: &[f64], params: Params) -> Result<Trajectory, NotFinite> {
+    let mut trajectory = Trajectory::default();
+    for &score in scores {
+        trajectory.push(score, params)?;
+    }
+    Ok(trajectory)
 }
 
 #[cfg(test)]

@@ -7,13 +7,11 @@ use super::make::Grafted;
 use super::sentences::Kind;
 use super::{Study, made_of};
 use crate::report::{Axis, Cell, Level, Mark, Plot, Section, Series, Table};
-use crate::stats::{Auc, Compared, Permutation, Samples, Share, median, permutation};
+use crate::stats::{Auc, Compared, Permutation, Samples, Share, median, permutation, settled};
 use crate::temporal::{accumulated, drifts};
 
 /// With fewer tasks of a kind the lowest p that there can be is of interest.
 const FEW_TASKS: usize = 6;
-/// Differences are taken to so many steps in one, as `verify` does: what differs by rounding alone is equal.
-const STEPS: f64 = 1e10;
 
 /// A statistic of one run's scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +37,7 @@ impl Statistic {
 
     /// How much a graft adds to its carrier.
     pub fn delta(self, carrier: &Carrier, grafted: &Grafted) -> f64 {
-        ((self.of(&grafted.scores) - self.of(&carrier.scores)) * STEPS).round() / STEPS
+        settled(self.of(&grafted.scores) - self.of(&carrier.scores))
     }
 }
 

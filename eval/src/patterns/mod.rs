@@ -11,7 +11,7 @@ use floodmark_core::Policy;
 use floodmark_tables::CATEGORIES;
 use serde_json::{Value, json};
 
-use crate::data::{self, Split};
+use crate::data::{self, Part};
 use crate::markdown::Origin;
 use crate::output::deliver;
 use measure::Measure;
@@ -38,19 +38,6 @@ pub struct Args {
     /// Write here instead of printing.
     #[arg(long)]
     out: Option<PathBuf>,
-}
-
-/// A part of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Part {
-    /// To choose patterns on.
-    Train,
-    /// To look at while choosing.
-    Dev,
-    /// To measure on.
-    Test,
-    /// Everything.
-    All,
 }
 
 impl Args {
@@ -97,27 +84,6 @@ impl Args {
             command += &format!(" --out {}", out.display());
         }
         Ok(command)
-    }
-}
-
-impl Part {
-    /// Its name in commands and reports.
-    pub(crate) fn name(self) -> String {
-        clap::ValueEnum::to_possible_value(&self).map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
-    /// The only part that it is of, if it is.
-    pub(crate) fn one(self) -> Option<Split> {
-        match self {
-            Part::Train => Some(Split::Train),
-            Part::Dev => Some(Split::Dev),
-            Part::Test => Some(Split::Test),
-            Part::All => None,
-        }
-    }
-
-    pub(crate) fn holds(self, split: Split) -> bool {
-        self.one().is_none_or(|one| one == split)
     }
 }
 

@@ -4,7 +4,7 @@ use floodmark_core::trajectory::{Params, Trajectory};
 
 use super::rarity::{References, Which};
 use crate::evaluate::Run;
-use crate::events::{Channel, Label};
+use crate::events::{Channel, Label, accumulate};
 
 /// What a rarity is on average if honest results are drawn like those it is taken from: -ln of an even share has the mean 1.
 const EVEN: f64 = 1.0;
@@ -108,14 +108,9 @@ impl<'r> View<'r> {
     }
 }
 
-/// What the gateway adds up of finite scores.
+/// What the gateway adds up of finite scores: only what is no finite number is refused, and whoever comes here has looked.
 pub(crate) fn accumulated(scores: &[f64], tau: f64, drift: f64) -> Trajectory {
-    let mut trajectory = Trajectory::default();
-    for &score in scores {
-        // Only what is no finite number is refused, and whoever comes here has looked.
-        let _ = trajectory.push(score, Params { tau, drift });
-    }
-    trajectory
+    accumulate(scores, Params { tau, drift }).unwrap_or_default()
 }
 
 /// The CUSUM after each event.

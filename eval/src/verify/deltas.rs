@@ -5,8 +5,8 @@ use anyhow::{Context as _, ensure};
 use super::figures::samples;
 use super::paths::Paths;
 use super::receipt::{Receipt, Trajectory};
-use super::statistics::{peak, persistence, settled};
-use crate::stats::{Auc, Plan, median};
+use super::statistics::{peak, persistence};
+use crate::stats::{Auc, Plan, median, settled};
 
 /// The deltas of attack grafts against those of sham grafts.
 #[derive(Clone, Debug)]

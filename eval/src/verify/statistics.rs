@@ -1,13 +1,6 @@
 //! The statistics by their definitions, as plainly as they can be written: agreement with the gateway's incremental ones then means something.
 
-/// Sums are taken to this many steps in one. What differs by rounding alone is equal, or ties would be broken by noise; it is far below what a score can mean
-/// and far above what rounding does to a sum.
-const STEPS: f64 = 1e10;
-
-/// A sum or difference of scores without the noise of rounding.
-pub(super) fn settled(sum: f64) -> f64 {
-    (sum * STEPS).round() / STEPS
-}
+use crate::stats::settled;
 
 /// The CUSUM after each event, from g_0 = `start`: the sum so far, less the lowest point that it could have been reset at.
 pub fn path(scores: &[f64], drift: f64, start: f64) -> Vec<f64> {
