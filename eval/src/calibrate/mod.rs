@@ -173,6 +173,31 @@ pub fn at_level(benign: &[Benign], drift: f64, level: f64, plan: &Plan) -> anyho
     Ok(Alarm { level, drawn: share, longest_events, longest, arl0_events, seen })
 }
 
+/// The lowest level, in whole millionths, at which an endless benign session that goes from task to task and is reset after each alarm has `events` events from
+/// one alarm to the next on average (ARL0), and that average; found by halving, each try on the same draws.
+///
+/// # Errors
+/// When there is no event, a number is not finite, or `events` is 0.
+pub fn for_run_length(benign: &[Benign], drift: f64, events: u64, plan: &Plan) -> anyhow::Result<(f64, Option<f64>)> {
+    ensure!(events > 0, "an average run length is at least one event");
+    let at = |steps: u64| {
+        let level = steps as f64 / LEVELS_IN_ONE;
+        // So long that what is asked for would alarm often enough to be told from its neighbours.
+        let length = run_length(&mut Draws::new(benign, plan)?, drift, level, events.saturating_mul(BEYOND_AT_LEAST as u64))?;
+        Ok::<_, anyhow::Error>((level, length))
+    };
+    let enough = |length: Option<f64>| length.is_none_or(|length| length >= events as f64);
+    let (mut low, mut high) = (0, LEVELS_IN_ONE as u64);
+    while !enough(at(high)?.1) {
+        (low, high) = (high, high * 2);
+    }
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if enough(at(middle)?.1) { high = middle } else { low = middle }
+    }
+    at(high)
+}
+
 /// Persistences of drawn trajectories, of `length` events or as long as those seen.
 fn drawn(draws: &mut Draws<'_>, length: Option<usize>, drift: f64, number: usize) -> anyhow::Result<Vec<f64>> {
     (0..number).map(|_| persistence(draws.trajectory(length), drift)).collect()

@@ -112,6 +112,24 @@ fn run_lengths_are_those_of_the_theory() {
     }
 }
 
+/// The same theory the other way round, and a session that alarms at every fourth event exactly.
+#[test]
+fn a_level_for_a_run_length_is_that_of_the_theory() {
+    let number = 20_000;
+    let normal = Normal::new(0.0, 1.0).unwrap();
+    let scores: Vec<f64> = (0..number).map(|at| normal.inverse_cdf((f64::from(at) + 0.5) / f64::from(number))).collect();
+    let plan = Plan { block_events: 1, ..Plan::default() };
+    let (level, length) = for_run_length(&[run("gauss", &scores)], 0.5, 938, &plan).unwrap();
+    assert!((level - 5.0).abs() < 0.3 && length.unwrap() >= 938.0, "{level} {length:?}");
+    // .25 each: the level is reached by the fourth event and not before once it is above .75.
+    let steady = [run("a", &[0.75; 8])];
+    let (level, length) = for_run_length(&steady, 0.5, 4, &plan).unwrap();
+    assert!((level - 0.750_001).abs() < 1e-12 && length == Some(4.0), "{level} {length:?}");
+    // What never rises is not over the lowest level.
+    assert_eq!(for_run_length(&[run("a", &[0.5; 7])], 0.5, 100, &plan).unwrap(), (0.000_001, None));
+    assert!(for_run_length(&steady, 0.5, 0, &plan).is_err());
+}
+
 #[test]
 fn draws_are_the_same_every_time_and_not_for_another_seed() {
     let benign = [run("a", &[0.31, 0.62, 0.47, 0.55]), run("b", &[0.71, 0.12, 0.64]), run("c", &[0.52, 0.58])];
