@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use floodmark_core::Detector;
 use floodmark_core::detector::{Levels, LinearModel, Member, Model, Platt};
 
-use crate::calibrate::{Alarm, Benign, Drift, Plan, above_all, alarm, at_level};
+use crate::calibrate::{Alarm, Benign, Drift, Plan, above_all, alarm, at_level, for_run_length};
 use crate::events::{Channel, Event, Label, Scorer, views};
 
 use super::crates::{CRATES, Piece};
@@ -67,6 +67,8 @@ pub struct Calibrated {
     pub alarm: Alarm,
     /// What the blocking level does to whole conversations.
     pub block: Alarm,
+    /// The alarm level of a caller's sum, and its average run length in events.
+    pub caller: (f64, Option<f64>),
 }
 
 /// Events of one benign conversation or run of dev.
@@ -118,8 +120,9 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     // No single event reaches 1 - k: what one event says is the blocking level's part.
     let of_groups = groups_level(by_length(&runs, &runs), drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?;
     let level = of_groups.max(seen.level).max(above_all(&runs, drift)?).max(1.0 - drift + ABOVE);
+    let caller = for_run_length(&runs, drift, recipe.levels.caller_run_length_events, &plan).context("the caller's alarm level")?;
     let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level };
-    Ok(Calibrated { platt, levels, median: Drift::Median.of(&runs)?, alarm: at_level(&runs, drift, level, &plan)?, block })
+    Ok(Calibrated { platt, levels, median: Drift::Median.of(&runs)?, alarm: at_level(&runs, drift, level, &plan)?, block, caller })
 }
 
 /// `list`, which stands beside `runs`, in bands of the runs' lengths.

@@ -66,6 +66,7 @@ pub struct Table {
 pub struct Levels {
     pub event_false_alarms: f64,
     pub trajectory_false_alarms: f64,
+    pub caller_run_length_events: u64,
     pub drift_quantile: f64,
 }
 
@@ -101,6 +102,7 @@ impl Recipe {
             ("table.largest_quantile", table.largest_quantile, 0.5, 1.0),
             ("levels.event_false_alarms", levels.event_false_alarms, 1e-4, 0.5),
             ("levels.trajectory_false_alarms", levels.trajectory_false_alarms, 1e-4, 0.5),
+            ("levels.caller_run_length_events", levels.caller_run_length_events as f64, 1e3, 1e8),
             ("levels.drift_quantile", levels.drift_quantile, 0.0, 1.0),
         ] {
             // What is no number is in no range.

@@ -29,15 +29,28 @@ impl Config {
     /// # Errors
     /// When the file cannot be read or a place to replace is not in it exactly once.
     pub fn shipped(name: &str, wasm: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy-config").join(format!("{name}.yaml"));
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let wasm = std::path::absolute(wasm).with_context(|| format!("cannot resolve {}", wasm.display()))?;
-        Self { text }
-            .replace(LISTENER_PORT, "port_value: 0")?
-            .replace(ADMIN_PORT, "port_value: 0")?
+        Self::file(name)?
             .replace(UPSTREAM_PORT, &format!("port_value: {}", upstream.port()))?
             .replace(MODULE, &format!("filename: {:?}", wasm.display().to_string()))
-            .with_context(|| format!("in {}", path.display()))
+            .with_context(|| format!("in envoy-config/{name}.yaml"))
+    }
+
+    /// Reads `envoy-config/{name}.yaml`, an Envoy before other gateways, sends listener and admin to free ports, and those gateways that it has at ports
+    /// 10001 and up to `gateways`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a place to replace is not in it exactly once.
+    pub fn front(name: &str, gateways: &[SocketAddr]) -> anyhow::Result<Self> {
+        gateways.iter().zip(10_001..).try_fold(Self::file(name)?, |config, (gateway, port)| {
+            config.replace(&format!("port_value: {port}"), &format!("port_value: {}", gateway.port()))
+        })
+    }
+
+    fn file(name: &str) -> anyhow::Result<Self> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy-config").join(format!("{name}.yaml"));
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Self { text }.replace(LISTENER_PORT, "port_value: 0")?.replace(ADMIN_PORT, "port_value: 0").with_context(|| format!("in {}", path.display()))
     }
 
     /// Any Envoy config.

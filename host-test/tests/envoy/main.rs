@@ -4,6 +4,7 @@
 //! file is a harness of its own: it can stop them when all tests are done, which a test thread cannot.
 
 mod actions;
+mod affinity;
 mod attacks;
 mod bypass;
 mod compressed;
@@ -15,6 +16,7 @@ mod passing;
 mod protocols;
 mod replies;
 mod responses;
+mod runs;
 mod soak;
 mod stage;
 mod streams;
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let stage = Arc::new(Stage::new());
     let checks = [
         actions::checks(),
+        affinity::checks(),
         attacks::checks(),
         bypass::checks(),
         compressed::checks(),
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         protocols::checks(),
         replies::checks(),
         responses::checks(),
+        runs::checks(),
         soak::checks(),
         streams::checks(),
     ];
