@@ -67,8 +67,8 @@ pub struct Calibrated {
     pub alarm: Alarm,
     /// What the blocking level does to whole conversations.
     pub block: Alarm,
-    /// The alarm level of a caller's sum, and its average run length in events.
-    pub caller: (f64, Option<f64>),
+    /// Events from one alarm of a caller's sum to the next, on average.
+    pub caller_arl0_events: Option<f64>,
 }
 
 /// Events of one benign conversation or run of dev.
@@ -92,7 +92,7 @@ impl Conversation {
 pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], recipe: &Recipe) -> anyhow::Result<Calibrated> {
     let platt = sigmoid(table, dev);
     // The levels are not needed to score.
-    let levels = Levels { tau_event: TAU_EVENT, event_block: 1.0, drift: 0.0, alarm: f64::MAX };
+    let levels = Levels { tau_event: TAU_EVENT, event_block: 1.0, drift: 0.0, alarm: f64::MAX, caller_alarm: f64::MAX };
     let members = table.members(platt);
     let detector = Detector { members: &members, levels, version: "" };
     let mut scorer = Scorer::new(&detector);
@@ -120,9 +120,17 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     // No single event reaches 1 - k: what one event says is the blocking level's part.
     let of_groups = groups_level(by_length(&runs, &runs), drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?;
     let level = of_groups.max(seen.level).max(above_all(&runs, drift)?).max(1.0 - drift + ABOVE);
-    let caller = for_run_length(&runs, drift, recipe.levels.caller_run_length_events, &plan).context("the caller's alarm level")?;
-    let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level };
-    Ok(Calibrated { platt, levels, median: Drift::Median.of(&runs)?, alarm: at_level(&runs, drift, level, &plan)?, block, caller })
+    let (caller_alarm, caller_arl0_events) =
+        for_run_length(&runs, drift, recipe.levels.caller_run_length_events, &plan).context("the caller's alarm level")?;
+    let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level, caller_alarm };
+    Ok(Calibrated {
+        platt,
+        levels,
+        median: Drift::Median.of(&runs)?,
+        alarm: at_level(&runs, drift, level, &plan)?,
+        block,
+        caller_arl0_events,
+    })
 }
 
 /// `list`, which stands beside `runs`, in bands of the runs' lengths.

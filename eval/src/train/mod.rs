@@ -184,9 +184,9 @@ fn tell(left: &Left) {
 }
 
 fn show(found: &Calibrated, version: &str) {
-    let Calibrated { platt, levels, median, alarm, block, caller } = found;
+    let Calibrated { platt, levels, median, alarm, block, caller_arl0_events } = found;
     eprintln!("version {version}\n{platt:?}\n{levels:?}\nmedian of benign events {median}");
-    eprintln!("caller_alarm {} with ARL0 {:?} events", caller.0, caller.1);
+    eprintln!("caller_alarm with ARL0 {caller_arl0_events:?} events");
     for (name, level) in [("event_block", block), ("alarm", alarm)] {
         eprintln!(
             "{name}: {:.3} % of dev's benign units, {:.3} % drawn, {:.3} % at {} events; ARL0 {:?} events",

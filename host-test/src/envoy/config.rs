@@ -50,7 +50,10 @@ impl Config {
     fn file(name: &str) -> anyhow::Result<Self> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy-config").join(format!("{name}.yaml"));
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Self { text }.replace(LISTENER_PORT, "port_value: 0")?.replace(ADMIN_PORT, "port_value: 0").with_context(|| format!("in {}", path.display()))
+        Self { text }
+            .replace(LISTENER_PORT, "port_value: 0")?
+            .replace(ADMIN_PORT, "port_value: 0")
+            .with_context(|| format!("in {}", path.display()))
     }
 
     /// Any Envoy config.
