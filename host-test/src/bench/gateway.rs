@@ -26,7 +26,7 @@ const CONNECTIONS: usize = 16;
 /// Where the bodies go.
 pub(super) const PATH: &str = "/v1/chat/completions";
 /// Judged like any other, but never blocked: else the provider's part of the way would be missing from the time.
-const NEVER_BLOCKS: &str =
+pub(super) const NEVER_BLOCKS: &str =
     "mode: enforce\n                              policy: {conversation: {min_turns: 1000}, rules: {detector: flag}}";
 
 /// How much to measure.
@@ -102,7 +102,7 @@ async fn requests(envoys: &[Envoy], bytes: usize, size: &str, effort: Effort, li
 }
 
 /// Median over the rounds of what a block's median is above that of the other's block in the same round.
-fn added_us(blocks: &Blocks, base: &Blocks) -> f64 {
+pub(super) fn added_us(blocks: &Blocks, base: &Blocks) -> f64 {
     let of = |times: &Vec<f64>| median(&mut times.clone());
     let mut differences: Vec<f64> = blocks.iter().zip(base).map(|(block, base)| of(block) - of(base)).collect();
     median(&mut differences) * 1e6

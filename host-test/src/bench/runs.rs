@@ -1,0 +1,50 @@
+//! What state across requests costs in real Envoy: the same requests with and without a secret, and so with and without loading, updating and storing a run.
+
+use std::path::Path;
+
+use super::body::{Kind, chat};
+use super::gateway::{Effort, NEVER_BLOCKS, PATH, added_us};
+use super::line::Line;
+use super::load::latency;
+use crate::client::Call;
+use crate::envoy::{Config, Envoy, Options};
+use crate::upstream::Upstream;
+
+/// The line of enforce.yaml that the secret stands behind.
+const ENABLED: &str = "enabled: true\n";
+const KEYS: &str = "enabled: true\n                            keys: [{id: bench, secret: \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}]\n";
+
+/// Both variants in turn, on one worker thread each.
+///
+/// # Errors
+/// When Envoy does not start or an answer is not as it should be.
+pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Result<Vec<Line>> {
+    let upstream = Upstream::start().await?;
+    let alone = Config::shipped("enforce", wasm, upstream.address())?.replace("mode: enforce", NEVER_BLOCKS)?;
+    let kept = alone.clone().replace(ENABLED, KEYS)?;
+    let options = Options { binary: binary.to_path_buf(), concurrency: 1 };
+    let envoys = [Envoy::start(&options, &alone).await?, Envoy::start(&options, &kept).await?];
+    let mut lines = Vec::new();
+    for (what, call) in [
+        ("a 4 KB tool call, history kept by the server", tool_call(4096)),
+        ("a 4 KB chat sent again", history(4096)),
+        ("a 64 KB chat sent again", history(65_536)),
+    ] {
+        let targets = envoys.each_ref().map(|envoy| (envoy.address(), call.clone()));
+        let blocks = latency(&targets, effort.blocks).await?;
+        lines.push(Line::new(format!("Envoy, {what}: p50 added by its run's state"), added_us(&blocks[1], &blocks[0]), "us"));
+    }
+    Ok(lines)
+}
+
+/// Judged whole each time, whatever came before: what is added is the state alone.
+fn tool_call(bytes: usize) -> Call {
+    let text = chat(Kind::Benign, bytes).replace(['"', '\\', '{', '}'], " ");
+    let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}});
+    Call::post("/mcp", body.to_string()).header("mcp-session-id", "bench").header("authorization", "Bearer bench")
+}
+
+/// With state nothing in it is new after the first time.
+fn history(bytes: usize) -> Call {
+    Call::post(PATH, chat(Kind::Benign, bytes)).header("authorization", "Bearer bench")
+}
