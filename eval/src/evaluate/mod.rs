@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! data -> Collector (every record through the engine; scores and outcomes are kept, texts are not) -> Collected
-//!      -> sections: summary, conversations, texts, events, precision; temporal, accumulation, grafts -> report::Document -> terminal, report.{json,html,md}
+//!      -> sections: summary, conversations, texts, events, precision; temporal, callers, accumulation, grafts -> report::Document -> terminal, report.{json,html,md}
 //! ```
 
+mod callers;
 mod collect;
 mod conversations;
 mod events;
@@ -156,6 +157,7 @@ impl Args {
             let record = Detector { levels: *levels, ..DETECTOR };
             Ok(temporal::sections(temporal::Input { runs, references: &references, record: &record, unseen, plan }))
         })?;
+        add("callers", &mut || Ok(Vec::from_iter(callers::section(runs, levels, plan))))?;
         // These judge what they make with the levels that are built in.
         let shipped = self.config.is_none();
         if let Some(split) = self.split.one().filter(|_| shipped) {
@@ -190,7 +192,12 @@ impl Args {
         if let Some(config) = config {
             let config: Value = serde_json::from_str(config).with_context(|| self.of_config())?;
             let set = &config["defaults"]["policy"]["detector"];
-            for (name, level) in [("event_block", &mut levels.event_block), ("drift", &mut levels.drift), ("alarm", &mut levels.alarm)] {
+            for (name, level) in [
+                ("event_block", &mut levels.event_block),
+                ("drift", &mut levels.drift),
+                ("alarm", &mut levels.alarm),
+                ("caller_alarm", &mut levels.caller_alarm),
+            ] {
                 *level = set[name].as_f64().unwrap_or(*level);
             }
         }

@@ -40,7 +40,8 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
 /// Judged whole each time, whatever came before: what is added is the state alone.
 fn tool_call(bytes: usize) -> Call {
     let text = chat(Kind::Benign, bytes).replace(['"', '\\', '{', '}'], " ");
-    let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}});
+    let body =
+        serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}});
     Call::post("/mcp", body.to_string()).header("mcp-session-id", "bench").header("authorization", "Bearer bench")
 }
 
