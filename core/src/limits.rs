@@ -123,3 +123,7 @@ pub const BLOCK_MOST_CHARS: usize = 128;
 pub const CHUNK_BLOCKS: usize = 8;
 /// A word that stood among so many before it tells the detector nothing new.
 pub const RECENT_WORDS: usize = 8;
+/// Longest record of a run, in bytes (DESIGN.md 11).
+pub const MAX_RUN_BYTES: usize = 512;
+/// Longest record of a caller, in bytes.
+pub const MAX_CALLER_BYTES: usize = 256;
