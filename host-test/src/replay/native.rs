@@ -3,12 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use floodmark_plugin::budget::Budget;
 use floodmark_plugin::config;
-use floodmark_plugin::event_id::EventIds;
 use floodmark_plugin::filter::{Filter, Flow, Shared};
 use floodmark_plugin::host::{Header, Host, HostError, LocalReply, LogLevel};
-use floodmark_plugin::metrics::Metrics;
 
 use crate::emulator::Request;
 
@@ -26,9 +23,7 @@ pub(super) struct Native {
 impl Native {
     pub(super) fn new(configuration: &str) -> Result<Self, config::ConfigError> {
         let rules = config::parse(configuration.as_bytes())?;
-        let metrics = Metrics::define(&Memory::default());
-        let event_ids = EventIds::new(0, configuration.as_bytes());
-        Ok(Self { shared: Rc::new(Shared { rules, metrics, event_ids, budget: Budget::default() }) })
+        Ok(Self { shared: Rc::new(Shared::new(&Memory::default(), rules, configuration.as_bytes())) })
     }
 
     /// The report on one request, whose body comes in the request's chunks; `None` when the filter lets it pass unread.
