@@ -219,3 +219,6 @@ fn learn(state: &State, host: &dyn Host, caller: &Caller, learned: Key, run: &Ke
     let mut store = |_: Option<&[u8]>| Change::Store { payload: run.to_vec(), heat, tainted: false };
     state.ids.update(host, &learned, Some(&caller.tag()), now_ms, &mut store).map(|_| ())
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,7 +76,8 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
 /// An error at `keys` that does not show what stands there, since the log is read by others.
 fn without_secrets(mut misfit: ConfigError) -> ConfigError {
     if misfit.path.starts_with("keys")
-        && let Some((_, expected)) = misfit.problem.split_once(", expected ")
+        && misfit.problem.starts_with("invalid type")
+        && let Some((_, expected)) = misfit.problem.rsplit_once(", expected ")
     {
         misfit.problem = format!("what stands there (not shown) is of another type; expected {expected}");
     }
