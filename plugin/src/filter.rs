@@ -4,6 +4,7 @@ mod following;
 mod found;
 mod request;
 mod response;
+mod within;
 
 use std::rc::Rc;
 
@@ -17,6 +18,9 @@ use crate::host::{Host, HostError};
 use crate::labels::{ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
 use crate::metrics::Metrics;
 use crate::reply::{self, Asked};
+use crate::session::Identity;
+use crate::state::State;
+use within::Within;
 
 /// What a callback tells the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,20 @@ pub struct Shared {
     pub event_ids: EventIds,
     /// Memory for copies.
     pub budget: Budget,
+    /// What is remembered across requests; `None` when nothing is.
+    pub state: Option<State>,
+}
+
+impl Shared {
+    /// What the exchanges of a checked configuration share. `bytes` is the configuration.
+    pub fn new(host: &dyn Host, rules: Rules, bytes: &[u8]) -> Self {
+        let metrics = Metrics::define(host);
+        let state = rules.state.as_ref().zip(rules.keys.first()).map(|(config, secret)| State::new(secret, config, &metrics.state));
+        if state.is_some() {
+            State::warn_without(host);
+        }
+        Shared { event_ids: EventIds::new(host.now_ns(), bytes), rules, metrics, budget: Budget::default(), state }
+    }
 }
 
 /// One exchange: a request and its response.
@@ -70,6 +88,10 @@ struct Exchange {
     /// The judgement of the request.
     verdict: Option<Verdict>,
     action: Action,
+    /// Who it is from, where anything is remembered.
+    identity: Option<Rc<Identity>>,
+    /// Its run.
+    within: Option<Within>,
     /// We answered in the upstream's place: whatever comes now in the response's callbacks is our own.
     replied: bool,
 }
@@ -90,6 +112,8 @@ impl Filter {
             rpc: Rpc::default(),
             verdict: None,
             action: Action::Continue,
+            identity: None,
+            within: None,
             replied: false,
         };
         Filter { exchange, request: request::Half::default(), response: response::Half::default() }
@@ -174,4 +198,4 @@ fn joined<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

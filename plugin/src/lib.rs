@@ -14,11 +14,14 @@ pub mod event_id;
 pub mod filter;
 pub mod headers;
 pub mod host;
+pub mod keys;
 pub mod labels;
 pub mod metrics;
 pub mod path;
 pub mod reply;
 pub mod request;
+pub mod session;
+pub mod state;
 #[cfg(all(target_arch = "wasm32", feature = "trap-for-tests"))]
 mod trap;
 

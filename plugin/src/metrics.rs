@@ -82,6 +82,115 @@ pub struct Counters {
     detector: Vec<Option<u32>>,
 }
 
+/// What happens in a table of shared data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableCount {
+    /// An entry was found.
+    Hits,
+    /// None was.
+    Misses,
+    /// An entry gave way to another that is as hot or hotter.
+    Evictions,
+    /// Another VM changed the set in between, and the change was tried again.
+    Conflicts,
+    /// A change was given up: too many conflicts, no room, or no shared data.
+    Lost,
+    /// An entry was asked for that belongs to another caller.
+    Foreign,
+    /// A value was none of ours.
+    Unreadable,
+}
+
+impl TableCount {
+    /// All of them.
+    pub const ALL: [TableCount; 7] = [
+        TableCount::Hits,
+        TableCount::Misses,
+        TableCount::Evictions,
+        TableCount::Conflicts,
+        TableCount::Lost,
+        TableCount::Foreign,
+        TableCount::Unreadable,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            TableCount::Hits => "hits",
+            TableCount::Misses => "misses",
+            TableCount::Evictions => "evictions",
+            TableCount::Conflicts => "conflicts",
+            TableCount::Lost => "lost",
+            TableCount::Foreign => "foreign",
+            TableCount::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The counters of one table, in the order of [`TableCount::ALL`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableCounters([Option<u32>; TableCount::ALL.len()]);
+
+impl TableCounters {
+    /// Defines the counters of the table of this name.
+    pub fn define(host: &dyn Host, table: &str) -> Self {
+        TableCounters(TableCount::ALL.map(|what| host.define_counter(&["floodmark_state_", what.name(), "_table=", table].concat()).ok()))
+    }
+
+    /// Adds one.
+    pub fn count(&self, host: &dyn Host, what: TableCount) {
+        count(host, self.0.get(what as usize).copied().flatten());
+    }
+}
+
+/// What names a run, as counters and logs have it: the config's sources, then the first turn, then nothing.
+pub const RUN_SOURCES: [&str; 8] =
+    ["header", "mcp_session", "conversation", "previous_response", "a2a_context", "metadata", "fallback", "none"];
+
+/// Numbers of the counters of what is remembered across requests.
+#[derive(Clone, Debug, Default)]
+pub struct StateCounters {
+    /// In the order of [`crate::state::TABLES`].
+    pub tables: [TableCounters; 4],
+    /// In the order of [`RUN_SOURCES`].
+    sources: [Option<u32>; RUN_SOURCES.len()],
+    unavailable: Option<u32>,
+    caller_unknown: Option<u32>,
+    restarts: Option<u32>,
+}
+
+impl StateCounters {
+    fn define(host: &dyn Host) -> Self {
+        StateCounters {
+            tables: crate::state::TABLES.map(|table| TableCounters::define(host, table)),
+            sources: RUN_SOURCES.map(|source| host.define_counter(&["floodmark_runs_source=", source].concat()).ok()),
+            unavailable: host.define_counter("floodmark_state_unavailable").ok(),
+            caller_unknown: host.define_counter("floodmark_caller_unknown").ok(),
+            restarts: host.define_counter("floodmark_run_restarts").ok(),
+        }
+    }
+
+    /// A request was put into a run that this named.
+    pub fn source(&self, host: &dyn Host, source: &str) {
+        let position = RUN_SOURCES.iter().position(|known| *known == source);
+        count(host, position.and_then(|at| self.sources.get(at).copied().flatten()));
+    }
+
+    /// A request or response was judged alone because there is no shared data.
+    pub fn unavailable(&self, host: &dyn Host) {
+        count(host, self.unavailable);
+    }
+
+    /// A request says nothing of its caller.
+    pub fn caller_unknown(&self, host: &dyn Host) {
+        count(host, self.caller_unknown);
+    }
+
+    /// A request began another conversation of the same caller and opening.
+    pub fn restarted(&self, host: &dyn Host) {
+        count(host, self.restarts);
+    }
+}
+
 /// Numbers of all counters.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
@@ -89,6 +198,8 @@ pub struct Metrics {
     pub request: Counters,
     /// Of responses.
     pub response: Counters,
+    /// Of what is remembered.
+    pub state: StateCounters,
     host_errors: Option<u32>,
 }
 
@@ -98,6 +209,7 @@ impl Metrics {
         Metrics {
             request: Counters::define(host, &REQUEST),
             response: Counters::define(host, &RESPONSE),
+            state: StateCounters::define(host),
             host_errors: host.define_counter("floodmark_host_errors").ok(),
         }
     }

@@ -5,6 +5,7 @@ mod parse;
 mod protobuf;
 mod read;
 mod routes;
+mod state;
 
 pub use exemptions::{ExemptHeader, Exemption};
 use floodmark_core::Action;
@@ -13,6 +14,7 @@ use floodmark_core::wire::Format;
 pub use parse::{ConfigError, parse};
 pub use routes::{Rules, Ruleset, Target};
 use serde::{Deserialize, Serialize};
+pub use state::{CallerFrom, CallerSource, KeyConfig, RunFrom, RunSource, Session, State, UnseenAssistant};
 
 /// The version of the configuration that this plugin reads.
 pub const CONFIG_VERSION: u32 = 1;
@@ -29,6 +31,12 @@ pub struct Config {
     /// The kill switch: with `false` every request passes untouched and unread, whatever else is configured.
     #[serde(default = "yes")]
     pub enabled: bool,
+    /// Your secrets, at most 8; the first one is used, and what is remembered under another one is forgotten. Without any nothing is remembered across requests.
+    #[serde(default)]
+    pub keys: Vec<KeyConfig>,
+    /// What is remembered of runs and callers across requests, in the gateway's memory. Needs `keys`.
+    #[serde(default)]
+    pub state: Option<State>,
     /// Settings for every request that no override matches.
     #[serde(default)]
     pub defaults: Settings,
@@ -60,6 +68,8 @@ pub struct Settings {
     /// Keep the request's headers back until the body is judged, so that the upstream sees nothing of a blocked request. Needs
     /// `allow_on_headers_stop_iteration: true` in Envoy's own plugin config: without it every request with a body hangs. Mode enforce only.
     pub hold_headers: bool,
+    /// What names a run and its caller. Used where there are `keys`.
+    pub session: Session,
     /// What becomes of the responses to AI traffic.
     pub responses: Responses,
     /// How a blocked request is answered.
@@ -255,6 +265,7 @@ impl Default for Settings {
             other_paths: OtherPaths::default(),
             max_body_bytes: 1_000_000,
             hold_headers: false,
+            session: Session::default(),
             responses: Responses::default(),
             reply: Reply::default(),
             log_allow: false,

@@ -3,13 +3,14 @@
 use core::fmt;
 use std::rc::Rc;
 
+use floodmark_core::policy::PolicyError;
 use floodmark_core::wire::json::Reader;
 use floodmark_core::wire::{IssueKind, Issues};
 use serde_json::{Map, Value};
 
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
-use super::{protobuf, read};
+use super::{protobuf, read, state};
 
 /// Why a configuration was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,18 +50,38 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
             serde_json::from_slice(bytes).map_err(|problem| error("", problem))?
         }
     };
-    let config: Config = read::read(&whole)?;
+    let config: Config = read::read(&whole).map_err(without_secrets)?;
     if config.version != CONFIG_VERSION {
         return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
     }
+    let of_state = |refused: PolicyError| error(refused.key, refused.problem);
+    let keys = state::keys(&config.keys).map_err(of_state)?;
+    if config.state.is_some() && keys.is_empty() {
+        return Err(error("state", "needs `keys`: what is remembered is named by keyed digests"));
+    }
+    let state = config.state.unwrap_or_default();
+    state.check().map_err(of_state)?;
     let overrides = config.overrides.iter().enumerate();
     Ok(Rules {
         enabled: config.enabled,
+        state: Some(state).filter(|state| state.enabled && !keys.is_empty()),
+        keys,
         defaults: ruleset(config.defaults, "defaults")?,
         overrides: overrides
             .map(|(index, one)| overridden(one, whole.get("defaults"), &format!("overrides[{index}]")))
             .collect::<Result<_, _>>()?,
     })
+}
+
+/// An error at `keys` that does not show what stands there, since the log is read by others.
+fn without_secrets(mut misfit: ConfigError) -> ConfigError {
+    if misfit.path.starts_with("keys")
+        && misfit.problem.starts_with("invalid type")
+        && let Some((_, expected)) = misfit.problem.rsplit_once(", expected ")
+    {
+        misfit.problem = format!("what stands there (not shown) is of another type; expected {expected}");
+    }
+    misfit
 }
 
 /// Keys that stand twice are refused at every depth; some of the types would take the last one silently.
@@ -149,6 +170,7 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
             "is empty while other_paths is `ignore`: nothing would be judged; use mode `off` to mean that",
         ));
     }
+    settings.session.check().map_err(|refused| error(format!("{path}.{}", refused.key), refused.problem))?;
     for (number, exemption) in settings.exemptions.iter().enumerate() {
         check_match(&exemption.matches, &format!("{path}.exemptions[{number}].match"))?;
     }

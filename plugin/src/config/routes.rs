@@ -6,7 +6,8 @@ use floodmark_core::Judge;
 use floodmark_core::policy::PolicyError;
 
 use super::exemptions::{self, Applies};
-use super::{Match, Settings};
+use super::{Match, Settings, State};
+use crate::keys::Secret;
 use crate::request::Request;
 
 /// A checked configuration.
@@ -14,6 +15,10 @@ use crate::request::Request;
 pub struct Rules {
     /// The kill switch.
     pub enabled: bool,
+    /// The operator's secrets; the first is used.
+    pub keys: Vec<Secret>,
+    /// What is remembered; `None` when nothing is.
+    pub state: Option<State>,
     /// For every request that no override matches.
     pub defaults: Rc<Ruleset>,
     /// In order; the first match counts.
