@@ -50,7 +50,7 @@ impl Args {
             // One thread for clients and provider, one for Envoy's worker: what is measured is the worker.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
             lines.extend(runtime.block_on(bench::gateway(&binary, &self.wasm, effort))?);
-            lines.extend(runtime.block_on(bench::runs(&binary, &self.wasm, effort))?);
+            lines.extend(runtime.block_on(bench::gateway_runs(&binary, &self.wasm, effort))?);
             lines.extend(runtime.block_on(bench::first_token(&binary, &self.wasm, effort))?);
         } else {
             print("No Envoy given, so its part is left out; `cargo xtask bench` installs one.")?;
