@@ -4,6 +4,7 @@
 //! call is judged when it is whole; text when so much of it has come, and at its end.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -13,7 +14,7 @@ use crate::limits::{
     MAX_FRAME_BYTES, MAX_STREAM_BYTES, MAX_STREAM_SLOTS, STREAM_AGAIN_BYTES, STREAM_CALL_BYTES, STREAM_ENDS, STREAM_TAIL_BYTES,
     STREAM_TEXT_BYTES,
 };
-use crate::run::{Context, Noted, Run};
+use crate::run::{Context, Noted, Run, Within};
 use crate::verdict::Verdict;
 use crate::wire::{
     Body, Channel, Direction, Document, Effect, Event, Format, Frame, Frames, Framing, IdKind, Issue, IssueKind, Issues, RECORD_BORDER,
@@ -63,7 +64,7 @@ struct State {
     slots: Vec<Slot>,
     /// Hashes of the identifiers of the calls that were counted: some formats repeat a call when it is whole.
     counted: Vec<u64>,
-    noted: Noted,
+    run: Option<Box<Within>>,
 }
 
 /// A text or a call whose pieces are coming.
@@ -103,17 +104,19 @@ impl Streamed {
             ids: Vec::new(),
         };
         let hint = Hint { direction: Direction::Response, ..hint };
-        let state = State { hint, outcome, blocked_at: None, slots: Vec::new(), counted: Vec::new(), noted: Noted::default() };
+        let state = State { hint, outcome, blocked_at: None, slots: Vec::new(), counted: Vec::new(), run: None };
         Streamed { frames: Frames::new(framing, MAX_FRAME_BYTES), state }
     }
 
     /// Goes on from a run: before the first bytes. Where the server keeps the history its messages are judged within the run, and what they count is noted;
     /// otherwise only the assistant text that leaves is.
-    pub fn within(&mut self, _: &Run, _: &Context<'_>) {}
+    pub fn within(&mut self, run: &Run, context: &Context<'_>) {
+        self.state.run = Some(Box::new(Within::new(run, context)));
+    }
 
-    /// What is to be stored in the run at its end. The run may have changed since it began.
-    pub fn noted(&self) -> &Noted {
-        &self.state.noted
+    /// What is to be stored in the run at its end; nothing without a run. The run may have changed since it began.
+    pub fn noted(&self) -> Noted {
+        self.state.run.as_ref().map_or(Noted::default(), |run| run.noted())
     }
 
     /// Takes the next bytes, as they came.
@@ -159,7 +162,8 @@ impl Streamed {
     /// Memory that the state takes beside its fixed size, in bytes.
     pub fn held_bytes(&self) -> usize {
         let slots = self.state.slots.iter().map(Slot::held_bytes);
-        self.frames.held_bytes() + slots.sum::<usize>()
+        let run = self.state.run.as_ref().map_or(0, |run| run.held_bytes());
+        self.frames.held_bytes() + slots.sum::<usize>() + run
     }
 }
 
@@ -202,6 +206,9 @@ impl State {
         let events = core::mem::take(&mut document.events);
         for event in events {
             let joins = !event.whole && matches!(event.channel, Channel::Assistant | Channel::ToolCall | Channel::ToolResult);
+            if let Some(run) = self.run.as_mut().filter(|_| event.channel == Channel::Assistant) {
+                run.text(joins.then_some(event.slot), event.parts());
+            }
             match joins.then(|| self.slot(&event, frame.start)).flatten() {
                 Some(at) => {
                     self.add(judge, at, &event, frame.start);
@@ -353,7 +360,10 @@ impl State {
                 _ => (),
             }
         }
-        let judged = judge.judge_document(document, self.hint);
+        let judged = match &mut self.run {
+            Some(run) => run.judge(judge, document, self.hint),
+            None => judge.judge_document(document, self.hint),
+        };
         self.take(&judged, start);
     }
 
