@@ -262,14 +262,14 @@ fn remember(
     }
     let Ok(events) = u32::try_from(digests.messages.len()) else { return };
     let (Some(&chain), true) = (digests.chains.last(), events > 0) else { return };
-    let head = Head { events, chain, frame: digests.frame, frame_hit, streak: scanned.streak.map_or(0, Streak::pack) };
+    let streak = scanned.streak.map_or(0, Streak::pack);
     run.heads.retain(|old| (old.events, old.chain) != (events, chain));
-    // The one that the body went on from stays near, for a turn that is said in other words. Older parts of the same history go before other histories do.
-    let from = standing.head.map(|head| (head.events, head.chain));
-    run.heads.insert(0, head);
+    let from = standing.head.map(|head| head.chain);
+    run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.last = false);
+    run.heads.insert(0, Head { events, chain, frame: digests.frame, frame_hit, last: true, streak });
     if run.heads.len() > RUN_HEADS {
-        let part = |old: &Head| digests.chains.get(old.events as usize) == Some(&old.chain) && old.events < events;
-        let spare = run.heads.iter().rposition(|old| part(old) && Some((old.events, old.chain)) != from);
+        // The one that the body went on from stays, for a turn that is said in other words. Other parts of histories go before ends of histories do.
+        let spare = run.heads.iter().rposition(|old| !old.last && Some(old.chain) != from);
         run.heads.remove(spare.unwrap_or(RUN_HEADS));
     }
     run.tail = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();
