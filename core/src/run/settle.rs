@@ -119,7 +119,7 @@ fn planned(plan: &Plan, found: &Found) -> Planned {
 fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests) -> Plan {
     let events = opened.in_scope.iter().enumerate().map(|(number, &in_scope)| {
         let fingerprint = digests.fingerprint(number);
-        let count = if opened.repeated.contains(&fingerprint) { Count::Nothing } else { Count::Ordinary };
+        let count = opened.counts.get(number).copied().unwrap_or_default();
         let alarmed = run.marks.of(fingerprint).bits & ALARM != 0;
         Planned { in_scope, look: in_scope, is_new: true, count, alarmed, ..Planned::default() }
     });
@@ -214,7 +214,7 @@ fn counted(opened: &Opened<'_, '_>, digests: &Digests, scanned: &Scanned<'_>) ->
             counted.steps.push(CountedStep { score, fingerprint, channel, message, in_history });
         }
         if found.hot {
-            counted.hot.push(HotEvent { fingerprint, channel, message });
+            counted.hot.push(HotEvent { event: found.event, fingerprint, channel, message });
         }
         counted.turns.extend(found.turn);
     }

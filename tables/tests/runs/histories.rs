@@ -95,7 +95,7 @@ fn what_is_too_much_to_remember_is_looked_at_again() {
 /// Another policy: what it finds in the old messages counts, what was counted stays.
 #[test]
 fn another_policy_looks_at_everything_again() {
-    let messages: Vec<Message> = (0..3).map(|at| message("user", format!("{WARM} {at}"))).collect();
+    let messages: Vec<Message> = (0..3).map(|at| message("user", warm(at))).collect();
     let run = settle(&Run::default(), &messages, resent()).run;
     let lenient = judge_with(&[("detector.persistence", RuleUse::Flag)]);
     let body = body(&messages);
@@ -124,8 +124,8 @@ fn the_sum_fades_with_time() {
     assert_eq!(stopped.cusum(), half.cusum());
     // So slow that each step has faded before the next.
     let mut run = Run::default();
-    for hour in 1..40u64 {
-        let settled = settle(&run, &[message("tool", format!("{WARM} {hour}"))], Context { now_ms: hour * 36_000_000, ..kept() });
+    for hour in 1..40usize {
+        let settled = settle(&run, &[message("tool", warm(hour))], Context { now_ms: hour as u64 * 36_000_000, ..kept() });
         assert_eq!(alarms(&settled.judgement), [0; 0]);
         run = settled.run;
     }

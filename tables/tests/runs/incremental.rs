@@ -54,7 +54,8 @@ proptest! {
 /// The cost of a long history that is sent again is that of its new turn, and of reading.
 #[test]
 fn one_new_turn_is_looked_at_alone() {
-    let mut messages: Vec<Message> = (0..100).map(|at| message(if at % 2 == 0 { "user" } else { "assistant" }, format!("{CLEAN} {at}"))).collect();
+    let mut messages: Vec<Message> =
+        (0..100).map(|at| message(if at % 2 == 0 { "user" } else { "assistant" }, format!("{CLEAN} {at}"))).collect();
     let run = settle(&Run::default(), &messages, resent()).run;
     messages.push(message("user", "And now?"));
     let body = body(&messages);
@@ -73,7 +74,7 @@ fn one_new_turn_is_looked_at_alone() {
 /// Twelve requests of an agent, none of which would alarm alone: the right one is blocked, and stays so when it is sent again.
 #[test]
 fn an_attack_in_small_steps_is_blocked_at_the_right_request() {
-    let messages: Vec<Message> = (0..12).map(|at| message("tool", format!("{WARM} {at}"))).collect();
+    let messages: Vec<Message> = (0..12).map(|at| message("tool", warm(at))).collect();
     let scores: Vec<f64> = messages.iter().map(|(_, text)| score(text)).collect();
     let expected = cusum(0.0, &scores).1;
     for context in [kept(), resent()] {
