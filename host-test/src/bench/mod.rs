@@ -3,19 +3,21 @@
 pub mod body;
 mod first_token;
 mod gateway;
+mod gateway_runs;
 mod line;
 mod load;
 mod native;
-mod gateway_runs;
+mod runs;
 mod stages;
 mod stats;
 mod wasm;
 
 pub use first_token::measure as first_token;
 pub use gateway::{Effort, measure as gateway};
+pub use gateway_runs::measure as gateway_runs;
 pub use line::{Line, table};
 pub use native::{SIZES, judge, measure as native};
-pub use gateway_runs::measure as gateway_runs;
+pub use runs::measure as runs;
 pub use stages::measure as stages;
 pub use stats::Samples;
 pub use wasm::measure as wasm;
