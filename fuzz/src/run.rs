@@ -8,7 +8,7 @@ use crate::number;
 
 /// Any bytes are a run and a caller, or are refused; a body is judged within them, twice the same; what was written is read, and a retry adds nothing.
 pub fn run(mut data: &[u8]) {
-    let key = RunKey::new([1; 32]);
+    let key = RunKey::new([1; 16]);
     let hint = hint(&mut data);
     let history = [History::Resent, History::Kept][number(&mut data, 2)];
     let flags = number(&mut data, 4);

@@ -1,10 +1,17 @@
 //! Keyed digests: nothing that a client chooses is stored or compared as it came.
+//!
+//! SipHash-2-4 with 128 bits (Aumasson and Bernstein 2012), a pseudorandom function under a secret key: each body's whole history goes through it, so it has to cost little beside
+//! reading (docs/decisions.md).
+
+use core::hash::Hasher as _;
+
+use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 use crate::wire::{Channel, Event, Role};
 
 /// A secret for digests, derived by the caller for this purpose alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct RunKey([u8; 32]);
+pub struct RunKey([u8; 16]);
 
 impl core::fmt::Debug for RunKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -28,20 +35,20 @@ pub(crate) enum Of {
 }
 
 impl RunKey {
-    /// A key of this sub-key, 32 secret bytes.
-    pub const fn new(secret: [u8; 32]) -> Self {
+    /// A key of this sub-key, 16 secret bytes.
+    pub const fn new(secret: [u8; 16]) -> Self {
         RunKey(secret)
     }
 
     /// A digest that is being made.
     pub(crate) fn digest(&self, of: Of) -> Digest {
-        let mut digest = Digest(blake3::Hasher::new_keyed(&self.0));
+        let mut digest = Digest(SipHasher24::new_with_key(&self.0));
         digest.bytes(&[of as u8]);
         digest
     }
 
     /// The digest of an event: where it came from, the role of its message and its text.
-    pub(crate) fn event(&self, event: &Event<'_>) -> [u8; 32] {
+    pub(crate) fn event(&self, event: &Event<'_>) -> [u8; 16] {
         let mut digest = self.digest(Of::Event);
         digest.bytes(&[channel_byte(event.channel), role_byte(event.role)]);
         digest.bytes(&(event.records_at as u64).to_le_bytes());
@@ -50,22 +57,28 @@ impl RunKey {
     }
 
     /// The digest of a history with one event more.
-    pub(crate) fn chain(&self, before: [u8; 16], event: &[u8; 32]) -> [u8; 16] {
+    pub(crate) fn chain(&self, before: [u8; 16], event: &[u8; 16]) -> [u8; 16] {
         let mut digest = self.digest(Of::Chain);
         digest.bytes(&before);
         digest.bytes(event);
-        super::first(&digest.end())
+        digest.end()
     }
 }
 
-/// A digest that is being made.
-#[derive(Clone, Debug)]
-pub(crate) struct Digest(blake3::Hasher);
+/// A digest that is being made. Its state is as secret as the key.
+#[derive(Clone)]
+pub(crate) struct Digest(SipHasher24);
+
+impl core::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Digest(..)")
+    }
+}
 
 impl Digest {
     #[inline(never)]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        self.0.write(bytes);
     }
 
     /// Adds a text with its length, so that no other texts one behind the other are the same.
@@ -75,8 +88,8 @@ impl Digest {
     }
 
     #[inline(never)]
-    pub fn end(&self) -> [u8; 32] {
-        *self.0.finalize().as_bytes()
+    pub fn end(&self) -> [u8; 16] {
+        self.0.finish128().as_bytes()
     }
 }
 

@@ -108,7 +108,7 @@ fn passed(touched_ms: u64, now_ms: u64, half_life_ms: u64) -> (u64, f64) {
 }
 
 /// The first bytes of a digest.
-fn first<const N: usize>(digest: &[u8; 32]) -> [u8; N] {
+fn first<const N: usize>(digest: &[u8; 16]) -> [u8; N] {
     digest.first_chunk().copied().unwrap_or([0; N])
 }
 

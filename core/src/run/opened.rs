@@ -32,7 +32,7 @@ pub struct Opened<'j, 'b> {
 pub(super) struct Digests {
     key: RunKey,
     /// Of each event.
-    pub events: Vec<[u8; 32]>,
+    pub events: Vec<[u8; 16]>,
     /// The numbers of the events that stand in messages.
     pub messages: Vec<usize>,
     /// The history up to each of them, and before the first.
@@ -43,7 +43,7 @@ pub(super) struct Digests {
 
 impl Digests {
     fn new(key: &RunKey, events: &[Event<'_>]) -> Self {
-        let digests: Vec<[u8; 32]> = events.iter().map(|event| key.event(event)).collect();
+        let digests: Vec<[u8; 16]> = events.iter().map(|event| key.event(event)).collect();
         let (mut chain, mut frame) = ([0; 16], [0; 16]);
         let (mut messages, mut chains) = (Vec::new(), Vec::from([[0; 8]]));
         for (number, (event, digest)) in events.iter().zip(&digests).enumerate() {

@@ -18,7 +18,7 @@ const TURNS: usize = 100;
 /// Of a body whose messages are some 400 bytes long, and enough of them.
 const SOURCE_BYTES: usize = 65536;
 
-static KEY: RunKey = RunKey::new([9; 32]);
+static KEY: RunKey = RunKey::new([9; 16]);
 
 /// All lines.
 ///

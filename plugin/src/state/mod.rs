@@ -8,7 +8,7 @@ use floodmark_core::run::RunKey;
 
 use crate::config;
 use crate::host::{Host, LogLevel};
-use crate::keys::{Secret, SubKey};
+use crate::keys::{Secret, SubKey, first};
 use crate::metrics::StateCounters;
 use table::{KEY_BYTES, Shape, Table};
 
@@ -62,7 +62,7 @@ impl State {
             caller_key: secret.derive("caller"),
             run_key: secret.derive("run"),
             id_key: secret.derive("id"),
-            event_key: RunKey::new(*secret.derive("events").bytes()),
+            event_key: RunKey::new(first(secret.derive("events").bytes())),
             ttl_ms,
             half_life_ms,
         }

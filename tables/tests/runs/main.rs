@@ -17,7 +17,7 @@ use floodmark_core::{Hint, Judge, Judgement, Policy, RuleUse};
 use floodmark_tables::{DETECTOR, TABLES};
 use proptest::prelude::*;
 
-static KEY: RunKey = RunKey::new([7; 32]);
+static KEY: RunKey = RunKey::new([7; 16]);
 static JUDGE: LazyLock<Judge<'static>> = LazyLock::new(|| Judge::new(&Policy::default(), &TABLES).expect("a valid policy"));
 
 /// Texts of all kinds, with the detector's score: clean ones, ones above the drift of .52, patterns of several categories, and one that blocks alone.
