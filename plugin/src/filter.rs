@@ -12,11 +12,13 @@ use floodmark_core::{Action, Hint, Verdict};
 
 use crate::budget::Budget;
 use crate::config::{Mode, Rules, Ruleset};
+use crate::endpoints::{Desk, Visit};
 use crate::event_id::EventIds;
 use crate::host::{Host, HostError};
-use crate::labels::{ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
+use crate::labels::{ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, TOKEN_SPELLINGS, VERDICT_HEADER};
 use crate::metrics::Metrics;
 use crate::reply::{self, Asked};
+use crate::request::Request;
 
 /// What a callback tells the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub struct Filter {
     exchange: Exchange,
     request: request::Half,
     response: response::Half,
+    /// The request is one to the operator's endpoints: nothing of it goes on, and nothing else is done with it.
+    visit: Option<Visit>,
 }
 
 /// What both directions of an exchange know.
@@ -92,23 +96,36 @@ impl Filter {
             action: Action::Continue,
             replied: false,
         };
-        Filter { exchange, request: request::Half::default(), response: response::Half::default() }
+        Filter { exchange, request: request::Half::default(), response: response::Half::default(), visit: None }
     }
 
     /// Request headers came. `last` when no body follows. May run again when the gateway restarts the request.
     pub fn request_headers(&mut self, host: &dyn Host, last: bool) -> Flow {
         *self = Filter::new(Rc::clone(&self.exchange.shared));
-        self.request.headers(&mut self.exchange, host, last)
+        let request = Request::new(host.request_headers().unwrap_or_default());
+        self.exchange.keep_tokens(host, &request);
+        self.visit = Visit::begin(&self.exchange.desk(host), &request, last);
+        if self.visit.is_some() {
+            self.exchange.replied = true;
+            return Flow::Pause;
+        }
+        self.request.headers(&mut self.exchange, host, &request, last)
     }
 
     /// A piece of the request body came. `size_bytes` is what the host can give now: everything so far while it is held, otherwise the piece.
     /// `last` is never said when trailers follow.
     pub fn request_body(&mut self, host: &dyn Host, size_bytes: usize, last: bool) -> Flow {
+        if let Some(visit) = &mut self.visit {
+            return visit.body(&self.exchange.desk(host), size_bytes, last);
+        }
         self.request.body(&mut self.exchange, host, size_bytes, last)
     }
 
     /// Request trailers came: the body is whole, though nothing said so.
     pub fn request_trailers(&mut self, host: &dyn Host) -> Flow {
+        if let Some(visit) = &mut self.visit {
+            return visit.finish(&self.exchange.desk(host));
+        }
         self.request.finish(&mut self.exchange, host)
     }
 
@@ -138,6 +155,19 @@ impl Exchange {
         if result.is_err() {
             self.shared.metrics.host_error(host);
         }
+    }
+
+    /// Takes tokens of the endpoints away, in every mode: an upstream that got one could use it.
+    fn keep_tokens(&self, host: &dyn Host, request: &Request) {
+        // Of headers that could not be read nobody knows, so every spelling goes.
+        let unread = if request.fields().is_unknown() { &TOKEN_SPELLINGS[..] } else { &[] };
+        for name in request.token_headers().chain(unread.iter().copied()) {
+            self.checked(host, host.remove_request_header(name));
+        }
+    }
+
+    fn desk<'d>(&'d self, host: &'d dyn Host) -> Desk<'d> {
+        Desk { host, shared: &self.shared }
     }
 
     /// The request's judgement in the response's headers; copies of ours that the upstream sends are taken away.

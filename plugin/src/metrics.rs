@@ -89,6 +89,8 @@ pub struct Metrics {
     pub request: Counters,
     /// Of responses.
     pub response: Counters,
+    /// Of the operator's endpoints.
+    pub endpoints: Answers,
     host_errors: Option<u32>,
 }
 
@@ -98,6 +100,7 @@ impl Metrics {
         Metrics {
             request: Counters::define(host, &REQUEST),
             response: Counters::define(host, &RESPONSE),
+            endpoints: Answers::define(host),
             host_errors: host.define_counter("floodmark_host_errors").ok(),
         }
     }
@@ -113,6 +116,25 @@ impl Metrics {
     /// A host call failed that should have succeeded.
     pub fn host_error(&self, host: &dyn Host) {
         count(host, self.host_errors);
+    }
+}
+
+/// Numbers of the counters of endpoints, by status.
+#[derive(Clone, Debug, Default)]
+pub struct Answers(Vec<(u32, Option<u32>)>);
+
+/// Every status that an endpoint answers with.
+const STATUSES: [u32; 10] = [200, 400, 401, 403, 404, 405, 409, 413, 415, 503];
+
+impl Answers {
+    fn define(host: &dyn Host) -> Self {
+        let define = |status: u32| host.define_counter(&format!("floodmark_endpoints_status={status}")).ok();
+        Answers(STATUSES.iter().map(|status| (*status, define(*status))).collect())
+    }
+
+    /// A call was answered.
+    pub fn answered(&self, host: &dyn Host, status: u32) {
+        count(host, self.0.iter().find(|(known, _)| *known == status).and_then(|(_, counter)| *counter));
     }
 }
 

@@ -1,16 +1,20 @@
 //! The plugin's configuration: one JSON object. docs/config.md is generated from these types.
 
+mod endpoints;
 mod exemptions;
 mod parse;
 mod protobuf;
 mod read;
 mod routes;
 
+pub use endpoints::{Approvals, EndpointsConfig, Scope, TokenConfig};
 pub use exemptions::{ExemptHeader, Exemption};
 use floodmark_core::Action;
 use floodmark_core::Policy;
 use floodmark_core::wire::Format;
+pub(crate) use parse::document;
 pub use parse::{ConfigError, parse};
+pub(crate) use read::read;
 pub use routes::{Rules, Ruleset, Target};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +30,8 @@ pub const MAX_BODY_BYTES_LIMIT: u32 = 16 * 1024 * 1024;
 pub struct Config {
     /// Version of the configuration's meaning; must be 1.
     pub version: u32,
-    /// The kill switch: with `false` every request passes untouched and unread, whatever else is configured.
+    /// The kill switch: with `false` every request passes untouched and unread, whatever else is configured; only the header `x-floodmark-token` is taken
+    /// away, and endpoints answer 503.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// Settings for every request that no override matches.
@@ -35,6 +40,12 @@ pub struct Config {
     /// Other settings for some requests; the first that matches counts.
     #[serde(default)]
     pub overrides: Vec<Override>,
+    /// The operator's HTTP endpoints.
+    #[serde(default)]
+    pub endpoints: Option<EndpointsConfig>,
+    /// Approvals of what rules with the use `ask` hold back.
+    #[serde(default)]
+    pub approvals: Approvals,
 }
 
 /// What happens to a request.

@@ -8,7 +8,7 @@ use floodmark_core::wire::{IssueKind, Issues};
 use serde_json::{Map, Value};
 
 use super::routes::{Rules, Ruleset};
-use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
+use super::{CONFIG_VERSION, Config, EndpointsConfig, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
 use super::{protobuf, read};
 
 /// Why a configuration was refused.
@@ -18,6 +18,14 @@ pub struct ConfigError {
     pub path: String,
     /// What is wrong and what would be right.
     pub problem: String,
+}
+
+impl ConfigError {
+    /// The same of another document, which `what` names.
+    pub fn of(&self, what: &str) -> String {
+        let at = if self.path.is_empty() { "" } else { " at " };
+        [what, at, &self.path, ": ", &self.problem].concat()
+    }
 }
 
 impl fmt::Display for ConfigError {
@@ -44,15 +52,13 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     }
     let whole = match protobuf::read(bytes) {
         Some(object) => object,
-        None => {
-            refuse_doubled_keys(bytes)?;
-            serde_json::from_slice(bytes).map_err(|problem| error("", problem))?
-        }
+        None => document(bytes)?,
     };
     let config: Config = read::read(&whole)?;
     if config.version != CONFIG_VERSION {
         return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
     }
+    config.approvals.check()?;
     let overrides = config.overrides.iter().enumerate();
     Ok(Rules {
         enabled: config.enabled,
@@ -60,7 +66,18 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
         overrides: overrides
             .map(|(index, one)| overridden(one, whole.get("defaults"), &format!("overrides[{index}]")))
             .collect::<Result<_, _>>()?,
+        endpoints: config.endpoints.as_ref().map(EndpointsConfig::ready).transpose()?,
+        approvals: config.approvals,
     })
+}
+
+/// One JSON document, in which no key stands twice in an object.
+///
+/// # Errors
+/// Bytes that are none, with the place.
+pub fn document(bytes: &[u8]) -> Result<Value, ConfigError> {
+    refuse_doubled_keys(bytes)?;
+    serde_json::from_slice(bytes).map_err(|problem| error("", problem))
 }
 
 /// Keys that stand twice are refused at every depth; some of the types would take the last one silently.
@@ -155,7 +172,7 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
     Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.{}", refused.key), refused.problem))
 }
 
-fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
+pub(super) fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
     ConfigError { path: path.into(), problem: problem.to_string() }
 }
 

@@ -6,7 +6,8 @@ use floodmark_core::Judge;
 use floodmark_core::policy::PolicyError;
 
 use super::exemptions::{self, Applies};
-use super::{Match, Settings};
+use super::{Approvals, Match, Settings};
+use crate::endpoints::Endpoints;
 use crate::request::Request;
 
 /// A checked configuration.
@@ -18,6 +19,10 @@ pub struct Rules {
     pub defaults: Rc<Ruleset>,
     /// In order; the first match counts.
     pub overrides: Vec<(Match, Rc<Ruleset>)>,
+    /// The operator's endpoints, where they are answered.
+    pub endpoints: Option<Endpoints>,
+    /// How long approvals live.
+    pub approvals: Approvals,
 }
 
 /// Settings, and the judge that they make.

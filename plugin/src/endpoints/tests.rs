@@ -1,0 +1,1 @@
+//! Endpoints over a host in memory.
