@@ -357,12 +357,17 @@ fn shared_data_answers_alike() {
         // 0 always overwrites.
         set("a", "five", "(i32.const 0)"),
         get("a") + "(call $show)",
-        // There is no way to take a key away.
+        // There is no way to take a key away: an emptied one has a version still.
         set("a", "", "(i32.const 0)"),
         get("a") + "(call $show)",
+        set("a", "six", &format!("(i32.add {version} (i32.const 1))")),
+        // The version that no gateway gives creates a key, and overwrites none.
+        set("b", "first", "(i32.const -1)"),
+        set("b", "second", "(i32.const -1)"),
+        get("b") + "(call $show)",
     ];
     let Seen { lines, .. } = post(on("request_headers", &code.concat())).check();
-    assert_eq!(lines, ["1", "0", "0", "one", "8", "0", "8", "0", "three", "0", "0", "five", "0", "0", ""]);
+    assert_eq!(lines, ["1", "0", "0", "one", "8", "0", "8", "0", "three", "0", "0", "five", "0", "0", "", "8", "0", "8", "0", "first"]);
 }
 
 #[test]

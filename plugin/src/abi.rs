@@ -16,6 +16,10 @@ pub const RESPONSE_HEADERS: u32 = 2;
 pub const PLUGIN_CONFIGURATION: u32 = 7;
 /// `proxy_status_t`.
 const PARSE_FAILURE: u32 = 4;
+/// `proxy_status_t`.
+const NOT_FOUND: u32 = 1;
+/// `proxy_status_t`.
+const CAS_MISMATCH: u32 = 8;
 /// `proxy_metric_type_t`.
 const COUNTER: u32 = 0;
 
@@ -40,6 +44,8 @@ unsafe extern "C" {
         headers_size: usize,
         grpc_status: i32,
     ) -> u32;
+    fn proxy_get_shared_data(key: *const u8, key_size: usize, data: *mut *mut u8, size: *mut usize, version: *mut u32) -> u32;
+    fn proxy_set_shared_data(key: *const u8, key_size: usize, data: *const u8, size: usize, version: u32) -> u32;
     fn proxy_define_metric(kind: u32, name: *const u8, name_size: usize, metric: *mut u32) -> u32;
     fn proxy_increment_metric(metric: u32, by: i64) -> u32;
 }
@@ -154,6 +160,27 @@ pub fn local_response(code: u32, details: &str, headers: &[(&str, String)], body
     status(unsafe {
         proxy_send_local_response(code, details.as_ptr(), details.len(), body.as_ptr(), body.len(), headers.as_ptr(), headers.len(), -1)
     })
+}
+
+/// A value of the map that VMs share, and its version.
+pub fn shared_data(key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
+    let mut version = 0;
+    // SAFETY: the key is a live string; the other pointers are those of live variables.
+    match received(|data, size| unsafe { proxy_get_shared_data(key.as_ptr(), key.len(), data, size, &mut version) }) {
+        Ok(value) => Ok(Some((value, version))),
+        Err(HostError(NOT_FOUND)) => Ok(None),
+        Err(failed) => Err(failed),
+    }
+}
+
+/// Writes a value there; `false` when another version stands.
+pub fn set_shared_data(key: &str, value: &[u8], version: u32) -> Result<bool, HostError> {
+    // SAFETY: pointers and lengths are those of live values.
+    match status(unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), version) }) {
+        Ok(()) => Ok(true),
+        Err(HostError(CAS_MISMATCH)) => Ok(false),
+        Err(failed) => Err(failed),
+    }
 }
 
 /// Makes a counter.

@@ -72,6 +72,14 @@ impl Host for Gateway {
         abi::local_response(reply.status, &reply.details, &reply.headers, &reply.body)
     }
 
+    fn shared_data(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
+        abi::shared_data(key)
+    }
+
+    fn set_shared_data(&self, key: &str, value: &[u8], version: u32) -> Result<bool, HostError> {
+        abi::set_shared_data(key, value, version)
+    }
+
     fn define_counter(&self, name: &str) -> Result<u32, HostError> {
         abi::define_counter(name)
     }

@@ -204,4 +204,4 @@ fn joined<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -66,6 +66,11 @@ pub trait Host {
     fn set_filter_state(&self, name: &str, value: &str) -> Result<(), HostError>;
     /// Answers the client. At most once a stream.
     fn reply(&self, reply: &LocalReply) -> Result<(), HostError>;
+    /// The value under `key` in the map that all VMs of the gateway share, and its version; `None` where there is none. An emptied value is there.
+    fn shared_data(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError>;
+    /// Writes there. `false` when `version` is not the one that stands; of a key that is not there yet any version will do, and version 0 always
+    /// overwrites.
+    fn set_shared_data(&self, key: &str, value: &[u8], version: u32) -> Result<bool, HostError>;
     /// Makes a counter and gives its number. At configure time only.
     fn define_counter(&self, name: &str) -> Result<u32, HostError>;
     /// Adds one to a counter.

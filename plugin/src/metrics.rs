@@ -82,6 +82,66 @@ pub struct Counters {
     detector: Vec<Option<u32>>,
 }
 
+/// What happens in a table of shared data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableCount {
+    /// An entry was found.
+    Hits,
+    /// None was.
+    Misses,
+    /// An entry gave way to another that is as hot or hotter.
+    Evictions,
+    /// Another VM changed the set in between, and the change was tried again.
+    Conflicts,
+    /// A change was given up: too many conflicts, no room, or no shared data.
+    Lost,
+    /// An entry was asked for that belongs to another caller.
+    Foreign,
+    /// A value was none of ours.
+    Unreadable,
+}
+
+impl TableCount {
+    /// All of them.
+    pub const ALL: [TableCount; 7] = [
+        TableCount::Hits,
+        TableCount::Misses,
+        TableCount::Evictions,
+        TableCount::Conflicts,
+        TableCount::Lost,
+        TableCount::Foreign,
+        TableCount::Unreadable,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            TableCount::Hits => "hits",
+            TableCount::Misses => "misses",
+            TableCount::Evictions => "evictions",
+            TableCount::Conflicts => "conflicts",
+            TableCount::Lost => "lost",
+            TableCount::Foreign => "foreign",
+            TableCount::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The counters of one table, in the order of [`TableCount::ALL`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableCounters([Option<u32>; TableCount::ALL.len()]);
+
+impl TableCounters {
+    /// Defines the counters of the table of this name.
+    pub fn define(host: &dyn Host, table: &str) -> Self {
+        TableCounters(TableCount::ALL.map(|what| host.define_counter(&["floodmark_state_", what.name(), "_table=", table].concat()).ok()))
+    }
+
+    /// Adds one.
+    pub fn count(&self, host: &dyn Host, what: TableCount) {
+        count(host, self.0.get(what as usize).copied().flatten());
+    }
+}
+
 /// Numbers of all counters.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {

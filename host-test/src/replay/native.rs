@@ -14,6 +14,8 @@ use crate::emulator::Request;
 
 /// The ABI's status for something that is not there.
 const NOT_FOUND: HostError = HostError(1);
+/// `PROXY_STATUS_UNIMPLEMENTED`.
+const UNIMPLEMENTED: HostError = HostError(12);
 
 /// A configured filter.
 #[derive(Debug)]
@@ -112,6 +114,14 @@ impl Host for Memory {
 
     fn reply(&self, _: &LocalReply) -> Result<(), HostError> {
         Ok(())
+    }
+
+    fn shared_data(&self, _: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+
+    fn set_shared_data(&self, _: &str, _: &[u8], _: u32) -> Result<bool, HostError> {
+        Err(UNIMPLEMENTED)
     }
 
     fn define_counter(&self, _: &str) -> Result<u32, HostError> {

@@ -2,7 +2,7 @@
 
 mod actions;
 mod compressed;
-mod memory;
+pub(crate) mod memory;
 mod replies;
 mod responses;
 

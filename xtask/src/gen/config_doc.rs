@@ -298,6 +298,12 @@ impl Host for Recorder {
     fn reply(&self, _: &LocalReply) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }
+    fn shared_data(&self, _: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn set_shared_data(&self, _: &str, _: &[u8], _: u32) -> Result<bool, HostError> {
+        Err(UNIMPLEMENTED)
+    }
     fn define_counter(&self, name: &str) -> Result<u32, HostError> {
         self.0.borrow_mut().push(name.to_owned());
         Ok(0)

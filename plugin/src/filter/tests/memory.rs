@@ -2,11 +2,43 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use crate::host::{Header, Host, HostError, LocalReply, LogLevel};
 
+/// The map that VMs share, as Envoy keeps it: cpp-host's `shared_data.cc`.
+#[derive(Default)]
+pub struct SharedMap {
+    pub values: BTreeMap<String, (Vec<u8>, u32)>,
+    versions: u32,
+}
+
+impl SharedMap {
+    fn set(&mut self, key: &str, value: &[u8], version: u32) -> bool {
+        if self.values.get(key).is_some_and(|(_, standing)| version != 0 && version != *standing) {
+            return false;
+        }
+        self.versions += 1;
+        self.values.insert(key.to_owned(), (value.to_vec(), self.versions));
+        true
+    }
+
+    /// Bytes of all keys and values.
+    pub fn bytes(&self) -> usize {
+        self.values.iter().map(|(key, (value, _))| key.len() + value.len()).sum()
+    }
+}
+
 #[derive(Default)]
 pub struct Memory {
+    /// Hosts that stand for the VMs of one gateway have the same.
+    pub shared: Arc<Mutex<SharedMap>>,
+    /// There is no shared data.
+    pub alone: Cell<bool>,
+    /// Runs before each call on shared data.
+    pub before_shared: RefCell<Option<Box<dyn FnMut()>>>,
+    /// What the clock shows; 7 ns unless it is set.
+    pub clock_ns: Cell<u64>,
     pub headers: RefCell<Vec<Header>>,
     /// What the host gives as the request body.
     pub body: RefCell<Vec<u8>>,
@@ -27,6 +59,14 @@ pub struct Memory {
 impl Memory {
     fn check(&self) -> Result<(), HostError> {
         if self.broken.get() { Err(HostError(12)) } else { Ok(()) }
+    }
+
+    fn shares(&self) -> Result<(), HostError> {
+        if let Some(before) = self.before_shared.borrow_mut().as_mut() {
+            before();
+        }
+        self.check()?;
+        if self.alone.get() { Err(HostError(12)) } else { Ok(()) }
     }
 
     /// The upstream's headers.
@@ -115,6 +155,14 @@ impl Host for Memory {
         self.replies.borrow_mut().push(reply.clone());
         self.check()
     }
+    fn shared_data(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
+        self.shares()?;
+        Ok(self.shared.lock().expect("no holder panics").values.get(key).cloned())
+    }
+    fn set_shared_data(&self, key: &str, value: &[u8], version: u32) -> Result<bool, HostError> {
+        self.shares()?;
+        Ok(self.shared.lock().expect("no holder panics").set(key, value, version))
+    }
     fn define_counter(&self, name: &str) -> Result<u32, HostError> {
         self.check()?;
         let mut counters = self.counters.borrow_mut();
@@ -131,6 +179,6 @@ impl Host for Memory {
         self.logs.borrow_mut().push((level, line.to_owned()));
     }
     fn now_ns(&self) -> u64 {
-        7
+        if self.clock_ns.get() == 0 { 7 } else { self.clock_ns.get() }
     }
 }
