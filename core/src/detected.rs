@@ -58,17 +58,18 @@ pub(crate) struct Step {
 
 impl<'t> Detecting<'t> {
     pub fn new(detector: &'t Detector<'t>, params: &DetectorParams) -> Self {
-        let Levels { tau_event, event_block, drift, alarm } = detector.levels;
+        let Levels { tau_event, event_block, drift, alarm, caller_alarm } = detector.levels;
         let levels = Levels {
             tau_event,
             event_block: params.event_block.unwrap_or(event_block),
             drift: params.drift.unwrap_or(drift),
             alarm: params.alarm.unwrap_or(alarm),
+            caller_alarm: params.caller_alarm.unwrap_or(caller_alarm),
         };
         Detecting { detector, levels }
     }
 
-    /// Number of persistence among [`Detector::rules`]; that of failing is the next.
+    /// Number of persistence among [`Detector::rules`]; that of failing is the next, and the caller's persistence follows.
     pub fn persistence_rule(&self) -> usize {
         self.detector.members.len()
     }

@@ -12,6 +12,7 @@ use crate::policy::{Policy, PolicyError, Unread};
 use crate::reason::{Reason, Strongest};
 pub use crate::rules::RESAMPLING_RULE;
 use crate::rules::{self, Exempt, Exemption, RuleUse};
+use crate::run::{Opened, RunFacts};
 use crate::scan::{Scanned, Scanner};
 use crate::scope::Scope;
 use crate::tables::Tables;
@@ -31,6 +32,17 @@ pub struct Hint {
     pub issue: Option<IssueKind>,
     /// Bit `i` is set when the judge's exemption `i` applies to the request.
     pub exemptions: u64,
+}
+
+impl Hint {
+    /// The text of a body, with what is odd about its request.
+    pub fn body(self, bytes: &[u8]) -> Body<'_> {
+        let mut body = Body::new(bytes);
+        if let Some(issue) = self.issue {
+            body.issues.push(issue, 0);
+        }
+        body
+    }
 }
 
 /// What was judged of one body.
@@ -69,6 +81,8 @@ pub struct Judgement<'t> {
     pub tool_calls: u32,
     /// Number of tool results in it.
     pub tool_results: u32,
+    /// What it says of the run that it was judged in; `None` where it was judged alone.
+    pub run: Option<RunFacts>,
 }
 
 /// A policy made ready for a set of categories.
@@ -125,16 +139,28 @@ impl<'t> Judge<'t> {
 
     /// Judges one body. Linear in its length; never panics, whatever the bytes.
     pub fn judge(&self, body: &[u8], hint: Hint) -> Judgement<'_> {
-        let mut body = Body::new(body);
-        if let Some(issue) = hint.issue {
-            body.issues.push(issue, 0);
-        }
-        let mut document = wire::read(&body, hint.format, hint.direction);
+        self.open(&hint.body(body), hint).alone()
+    }
+
+    /// Reads a body, which [`Hint::body`] gives; nothing of it is judged yet.
+    pub fn open<'j, 'b>(&'j self, body: &'b Body<'_>, hint: Hint) -> Opened<'j, 'b> {
+        let mut document = wire::read(body, hint.format, hint.direction);
         if matches!(body.text, Cow::Owned(_)) {
             // The body was not read as it stands, so its strings have no place in it.
             document.events.iter_mut().for_each(|event| event.strings.clear());
         }
-        self.judge_document(document, hint)
+        Opened { judge: self, document, hint }
+    }
+
+    /// Adds an issue that was found after the judgement, such as that what it counted could not be stored.
+    pub fn note<'j>(&'j self, judgement: &mut Judgement<'j>, kind: IssueKind, hint: Hint) {
+        let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
+        let recognised = hint.ai_path || judgement.format != Format::Unknown;
+        judgement.issues.push(kind, 0);
+        match self.odd(Issue { kind, at: 0 }, recognised, exempt) {
+            Some((verdict, reason)) if verdict > judgement.verdict => (judgement.verdict, judgement.decisive) = (verdict, Some(reason)),
+            _ => (),
+        }
     }
 
     /// Judges what was read of a body.
@@ -208,6 +234,7 @@ impl<'t> Judge<'t> {
             stream,
             tool_calls,
             tool_results,
+            run: None,
         }
     }
 

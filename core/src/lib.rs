@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `policy` holds the numbers that an operator may change, `scope` which events count, `rules` what a hit of each rule means; `limits` bounds the work. `redact` takes out of
-//! a body what a judgement was for.
+//! a body what a judgement was for. `run` is what a gateway remembers of an agent's run between its requests, and how a body is judged within it.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
@@ -31,6 +31,7 @@ pub mod reason;
 mod redact;
 pub mod report;
 pub mod rules;
+pub mod run;
 mod scan;
 pub mod scope;
 pub mod score;

@@ -135,3 +135,9 @@ pub const MAX_TOKEN_BYTES: usize = 256;
 pub const MAX_TOKEN_NAME_BYTES: usize = 32;
 /// Longest time that an approval may be asked for or used, in seconds: a week.
 pub const MAX_APPROVAL_TTL_S: u32 = 7 * 24 * 3600;
+/// Longest record of a run, in bytes (DESIGN.md 11).
+pub const MAX_RUN_BYTES: usize = 512;
+/// Longest record of a caller, in bytes.
+pub const MAX_CALLER_BYTES: usize = 256;
+/// Most approvals that a gateway keeps, given and not.
+pub const MAX_APPROVALS: u32 = 4096;

@@ -38,6 +38,9 @@ pub struct DetectorParams {
     pub drift: Option<f64>,
     /// The running sum, 0.01 to 16384, from which the conversation or run blocks (`detector.persistence`).
     pub alarm: Option<f64>,
+    /// The running sum over all runs of one caller, 0.01 to 16384, from which the request that reached it blocks (`detector.caller_persistence`).
+    /// Only where state is kept.
+    pub caller_alarm: Option<f64>,
 }
 
 /// What is judged, and how.
@@ -58,10 +61,10 @@ pub struct Policy {
     /// Patterns of your own; at most 64. A hit counts as one of a built-in pattern does: its category's weight, in every message.
     #[cfg(feature = "operator-patterns")]
     pub patterns: Vec<OperatorPattern>,
-    /// What a hit of a rule means, by the rule's id (`category.pattern`, `operator.name`, `wire.duplicate_key`, `conversation.resampling`, `detector.linear`,
-    /// `detector.persistence`, `detector.failed`) or
-    /// its group (`role_confusion` or `role_confusion.*`, `operator.*`, `wire.*`, `detector.*`); the id wins over the group. `off`: nothing. `flag` or `label`: the verdict is at least that,
-    /// and the score does not count it. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
+    /// What a hit of a rule means, by the rule's id (`category.pattern`, `operator.name`, `wire.duplicate_key`, `run.rewritten`, `conversation.resampling`,
+    /// `detector.linear`, `detector.persistence`, `detector.caller_persistence`, `detector.failed`) or its group (`role_confusion` or `role_confusion.*`,
+    /// `operator.*`, `wire.*`, `run.*`, `detector.*`); the id wins over the group. `off`: nothing. `flag`, `label` or `ask`: the verdict is at least that, and
+    /// the score does not count it; what asks passes once it is approved. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
     /// turns it flags; rules of the detector block in turns and flag outside them. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
     pub rules: BTreeMap<String, RuleUse>,
     /// What of a body is judged.
@@ -102,7 +105,7 @@ impl Policy {
 
     fn check_params(&self) -> Result<(), PolicyError> {
         let Params { rho, delta, beta_e, beta_r, tau, .. } = self.conversation;
-        let DetectorParams { event_block, drift, alarm } = self.detector;
+        let DetectorParams { event_block, drift, alarm, caller_alarm } = self.detector;
         for (key, value, least, most) in [
             ("conversation.rho", rho, 0.0, 1.0),
             ("conversation.delta", delta, 0.0, 1.0),
@@ -113,6 +116,7 @@ impl Policy {
             ("detector.event_block", event_block.unwrap_or(1.0), MIN_TAU, 1.0),
             ("detector.drift", drift.unwrap_or(0.0), 0.0, 1.0),
             ("detector.alarm", alarm.unwrap_or(1.0), MIN_TAU, MAX_ALARM),
+            ("detector.caller_alarm", caller_alarm.unwrap_or(1.0), MIN_TAU, MAX_ALARM),
         ] {
             number(key.to_string(), value, least, most)?;
         }

@@ -29,6 +29,8 @@ pub enum RuleUse {
     Label,
     /// The conversation's score counts it; outside the scored turns it flags. Not for issues, which have no score.
     Score,
+    /// The verdict is at least `ask`: it passes once somebody has approved it; the score does not count it.
+    Ask,
     /// The verdict is `block`, wherever it stands; the score counts it too.
     Block,
 }
@@ -41,6 +43,7 @@ impl RuleUse {
             RuleUse::Flag => "flag",
             RuleUse::Label => "label",
             RuleUse::Score => "score",
+            RuleUse::Ask => "ask",
             RuleUse::Block => "block",
         }
     }
@@ -53,6 +56,7 @@ impl RuleUse {
             RuleUse::Off | RuleUse::Score => Verdict::Allow,
             RuleUse::Flag => Verdict::Flag,
             RuleUse::Label => Verdict::Label,
+            RuleUse::Ask => Verdict::Ask,
             RuleUse::Block => Verdict::Block,
         }
     }
@@ -109,7 +113,7 @@ fn unknown(name: &str, catalog: &Catalog<'_>) -> String {
     near.retain(|id| means(group, id));
     if near.is_empty() {
         near.extend(catalog.groups());
-        near.extend(["wire", "detector", RESAMPLING_RULE]);
+        near.extend(["wire", "run", "detector", RESAMPLING_RULE]);
     }
     format!("unknown rule; did you mean one of {}?", near.join(", "))
 }
@@ -129,7 +133,7 @@ pub(crate) fn resolve(uses: &BTreeMap<String, RuleUse>, catalog: &Catalog<'_>) -
             return Err(refused(name, String::from("stands there without `.*` too; keep one")));
         }
         if rule_use == RuleUse::Score && issues.contains(&number) {
-            return Err(refused(name, String::from("an issue has no score; give off, flag, label or block")));
+            return Err(refused(name, String::from("an issue has no score; give off, flag, label, ask or block")));
         }
     }
     let of = |id: &str| uses.get(id).or_else(|| uses.iter().find(|(name, _)| means(name, id)).map(|(_, rule_use)| rule_use)).copied();

@@ -13,6 +13,7 @@ use crate::limits::{
     MAX_FRAME_BYTES, MAX_STREAM_BYTES, MAX_STREAM_SLOTS, STREAM_AGAIN_BYTES, STREAM_CALL_BYTES, STREAM_ENDS, STREAM_TAIL_BYTES,
     STREAM_TEXT_BYTES,
 };
+use crate::run::{Context, Noted, Run};
 use crate::verdict::Verdict;
 use crate::wire::{
     Body, Channel, Direction, Document, Effect, Event, Format, Frame, Frames, Framing, IdKind, Issue, IssueKind, Issues, RECORD_BORDER,
@@ -62,6 +63,7 @@ struct State {
     slots: Vec<Slot>,
     /// Hashes of the identifiers of the calls that were counted: some formats repeat a call when it is whole.
     counted: Vec<u64>,
+    noted: Noted,
 }
 
 /// A text or a call whose pieces are coming.
@@ -101,8 +103,17 @@ impl Streamed {
             ids: Vec::new(),
         };
         let hint = Hint { direction: Direction::Response, ..hint };
-        let state = State { hint, outcome, blocked_at: None, slots: Vec::new(), counted: Vec::new() };
+        let state = State { hint, outcome, blocked_at: None, slots: Vec::new(), counted: Vec::new(), noted: Noted::default() };
         Streamed { frames: Frames::new(framing, MAX_FRAME_BYTES), state }
+    }
+
+    /// Goes on from a run: before the first bytes. Where the server keeps the history its messages are judged within the run, and what they count is noted;
+    /// otherwise only the assistant text that leaves is.
+    pub fn within(&mut self, _: &Run, _: &Context<'_>) {}
+
+    /// What is to be stored in the run at its end. The run may have changed since it began.
+    pub fn noted(&self) -> &Noted {
+        &self.state.noted
     }
 
     /// Takes the next bytes, as they came.

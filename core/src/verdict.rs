@@ -10,13 +10,15 @@ pub enum Verdict {
     Flag,
     /// Passes, and whoever is behind the gateway should know.
     Label,
+    /// Should not pass before somebody with the right to say so has approved it.
+    Ask,
     /// Should not pass.
     Block,
 }
 
 impl Verdict {
     /// Every verdict that this version gives, in rising order.
-    pub const ALL: [Verdict; 4] = [Verdict::Allow, Verdict::Flag, Verdict::Label, Verdict::Block];
+    pub const ALL: [Verdict; 5] = [Verdict::Allow, Verdict::Flag, Verdict::Label, Verdict::Ask, Verdict::Block];
 
     /// Its name everywhere.
     pub const fn name(self) -> &'static str {
@@ -24,6 +26,7 @@ impl Verdict {
             Verdict::Allow => "allow",
             Verdict::Flag => "flag",
             Verdict::Label => "label",
+            Verdict::Ask => "ask",
             Verdict::Block => "block",
         }
     }

@@ -18,6 +18,7 @@ struct Stored {
     event_block: f64,
     drift: f64,
     alarm: f64,
+    caller_alarm: f64,
     members: Vec<StoredMember>,
 }
 
@@ -37,13 +38,13 @@ struct StoredMember {
 /// # Errors
 /// When the file cannot be written.
 pub fn write(path: &Path, detector: &Detector<'_>) -> anyhow::Result<()> {
-    let Levels { tau_event, event_block, drift, alarm } = detector.levels;
+    let Levels { tau_event, event_block, drift, alarm, caller_alarm } = detector.levels;
     let member = |member: &Member<'_>| {
         let Model::Linear(LinearModel { weights, unit, bias, platt: Platt { slope, offset } }) = member.model;
         StoredMember { name: member.name.to_owned(), unit, bias, slope, offset, weights: weights.to_vec() }
     };
     let members = detector.members.iter().map(member).collect();
-    let stored = Stored { version: detector.version.to_owned(), tau_event, event_block, drift, alarm, members };
+    let stored = Stored { version: detector.version.to_owned(), tau_event, event_block, drift, alarm, caller_alarm, members };
     output::write(path, &serde_json::to_vec(&stored)?)
 }
 
@@ -57,8 +58,8 @@ pub fn read(path: &Path) -> anyhow::Result<&'static Detector<'static>> {
     let stored: Stored = serde_json::from_slice(&bytes)
         .with_context(|| format!("{shown} holds no detector; write one with `cargo xtask train detector`"))?;
     let members: Vec<Member<'static>> = stored.members.into_iter().map(member).collect();
-    let Stored { version, tau_event, event_block, drift, alarm, .. } = stored;
-    let levels = Levels { tau_event, event_block, drift, alarm };
+    let Stored { version, tau_event, event_block, drift, alarm, caller_alarm, .. } = stored;
+    let levels = Levels { tau_event, event_block, drift, alarm, caller_alarm };
     Ok(Box::leak(Box::new(Detector { members: members.leak(), levels, version: version.leak() })))
 }
 

@@ -23,7 +23,7 @@ pub enum LogLevel {
 impl LogLevel {
     /// The severity of a verdict.
     pub fn of(verdict: Verdict) -> Self {
-        if verdict == Verdict::Block { LogLevel::Warn } else { LogLevel::Info }
+        if verdict >= Verdict::Ask { LogLevel::Warn } else { LogLevel::Info }
     }
 }
 

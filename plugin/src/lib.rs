@@ -8,6 +8,7 @@
 mod abi;
 #[cfg(target_arch = "wasm32")]
 mod adapter;
+pub mod approvals;
 pub mod budget;
 pub mod config;
 pub mod endpoints;

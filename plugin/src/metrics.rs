@@ -151,6 +151,8 @@ pub struct Metrics {
     pub response: Counters,
     /// Of the operator's endpoints.
     pub endpoints: Answers,
+    /// Of approvals.
+    pub approvals: ApprovalCounters,
     host_errors: Option<u32>,
 }
 
@@ -161,6 +163,7 @@ impl Metrics {
             request: Counters::define(host, &REQUEST),
             response: Counters::define(host, &RESPONSE),
             endpoints: Answers::define(host),
+            approvals: ApprovalCounters::define(host),
             host_errors: host.define_counter("floodmark_host_errors").ok(),
         }
     }
@@ -195,6 +198,51 @@ impl Answers {
     /// A call was answered.
     pub fn answered(&self, host: &dyn Host, status: u32) {
         count(host, self.0.iter().find(|(known, _)| *known == status).and_then(|(_, counter)| *counter));
+    }
+}
+
+/// What happens with approvals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApprovalCount {
+    /// One was asked for that was not asked for before.
+    Asked,
+    /// One was given.
+    Approved,
+    /// One was denied.
+    Denied,
+    /// One was used: a request passed.
+    Used,
+    /// One would have been asked for, and could not be kept.
+    Impossible,
+}
+
+impl ApprovalCount {
+    const ALL: [(ApprovalCount, &'static str); 5] = [
+        (ApprovalCount::Asked, "asked"),
+        (ApprovalCount::Approved, "approved"),
+        (ApprovalCount::Denied, "denied"),
+        (ApprovalCount::Used, "used"),
+        (ApprovalCount::Impossible, "impossible"),
+    ];
+}
+
+/// Numbers of the counters of approvals.
+#[derive(Clone, Debug, Default)]
+pub struct ApprovalCounters {
+    what: [Option<u32>; ApprovalCount::ALL.len()],
+    /// Of their table.
+    pub table: TableCounters,
+}
+
+impl ApprovalCounters {
+    fn define(host: &dyn Host) -> Self {
+        let what = ApprovalCount::ALL.map(|(_, name)| host.define_counter(&["floodmark_approvals_what=", name].concat()).ok());
+        ApprovalCounters { what, table: TableCounters::define(host, "approvals") }
+    }
+
+    /// Adds one.
+    pub fn count(&self, host: &dyn Host, what: ApprovalCount) {
+        count(host, self.what.get(what as usize).copied().flatten());
     }
 }
 

@@ -14,7 +14,7 @@ use floodmark_tables::{CATEGORIES, PATTERNS};
 use proptest::prelude::*;
 use serde_json::json;
 
-const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.8, drift: 0.3, alarm: 1.0 };
+const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.8, drift: 0.3, alarm: 1.0, caller_alarm: 3.0 };
 
 static DETECTOR: LazyLock<Detector<'static>> = LazyLock::new(|| {
     // Knuth's generator (MMIX); its highest bits are good enough.

@@ -32,6 +32,7 @@ struct Levels {
     event_block: f64,
     drift: f64,
     alarm: f64,
+    caller_alarm: f64,
 }
 
 #[derive(Serialize)]
@@ -42,7 +43,7 @@ struct Issue {
 
 /// What this build is.
 pub fn about() -> About {
-    let detector::Levels { tau_event, event_block, drift, alarm } = DETECTOR.levels;
+    let detector::Levels { tau_event, event_block, drift, alarm, caller_alarm } = DETECTOR.levels;
     About {
         version: env!("CARGO_PKG_VERSION"),
         git: option_env!("FLOODMARK_GIT").unwrap_or("unknown"),
@@ -50,7 +51,7 @@ pub fn about() -> About {
         patterns: CATEGORIES.patterns.len(),
         categories: CATEGORIES.categories.iter().map(|category| (category.name, category.weight)).collect(),
         policy: Policy::default(),
-        detector: Levels { version: DETECTOR.version, tau_event, event_block, drift, alarm },
+        detector: Levels { version: DETECTOR.version, tau_event, event_block, drift, alarm, caller_alarm },
         issues: IssueKind::ALL.iter().map(|kind| (kind.name(), issue(*kind))).collect(),
     }
 }

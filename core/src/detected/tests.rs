@@ -32,7 +32,7 @@ static NOTHING: CategorySet<'static> = CategorySet {
 
 static GIVEN: Detector<'static> = Detector {
     members: &[Member { name: "linear", model: Model::Given(given) }],
-    levels: Levels { tau_event: 0.5, event_block: 0.9, drift: 0.1, alarm: 1.5 },
+    levels: Levels { tau_event: 0.5, event_block: 0.9, drift: 0.1, alarm: 1.5, caller_alarm: 3.0 },
     version: "test",
 };
 

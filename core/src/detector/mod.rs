@@ -54,6 +54,8 @@ pub struct Levels {
     pub drift: f64,
     /// The decision interval h: persistence at or above this is an alarm.
     pub alarm: f64,
+    /// The same for the events of all runs of one caller together.
+    pub caller_alarm: f64,
 }
 
 /// The score of one text.
@@ -73,18 +75,20 @@ pub struct EventScore {
 
 /// Name of the rule that persistence at the alarm level is, after `detector.`.
 pub const PERSISTENCE: &str = "persistence";
+/// Name of the rule that persistence over all runs of one caller is, after `detector.`.
+pub const CALLER_PERSISTENCE: &str = "caller_persistence";
 /// Name of the rule that a member without a number is.
 pub const FAILED: &str = "failed";
 
 impl<'t> Detector<'t> {
-    /// The names of its rules, after `detector.`: its members by their numbers, persistence, and failing.
+    /// The names of its rules, after `detector.`: its members by their numbers, persistence, failing, and the caller's persistence.
     #[inline(never)]
     pub fn rules(&self) -> Vec<&'t str> {
         let mut names = Vec::new();
         for member in self.members {
             names.push(member.name);
         }
-        names.extend_from_slice(&[PERSISTENCE, FAILED]);
+        names.extend_from_slice(&[PERSISTENCE, FAILED, CALLER_PERSISTENCE]);
         names
     }
 

@@ -117,7 +117,7 @@ fn found(text: &str) -> Found {
 }
 
 const PLATT: Platt = Platt { slope: 2.0, offset: -1.0 };
-const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.1, alarm: 1.0 };
+const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.1, alarm: 1.0, caller_alarm: 3.0 };
 
 /// A table with one weight for all n-grams of characters and one for all of words.
 fn halves(characters: i8, words: i8) -> Vec<u8> {

@@ -16,7 +16,7 @@ pub enum Effect {
 }
 
 macro_rules! issues {
-    ($($(#[doc = $doc:literal])+ $kind:ident = $name:literal, $effect:ident;)+) => {
+    ($($(#[doc = $doc:literal])+ $kind:ident = $name:literal $(as $rule:literal)?, $effect:ident;)+) => {
         /// A kind of issue.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum IssueKind {
@@ -34,7 +34,7 @@ macro_rules! issues {
 
             /// The rule id that a refusal for it carries.
             pub const fn rule(self) -> &'static str {
-                match self { $(IssueKind::$kind => concat!("wire.", $name)),+ }
+                match self { $(IssueKind::$kind => issues!(@rule $name $($rule)?)),+ }
             }
 
             /// What it does to the verdict.
@@ -53,6 +53,8 @@ macro_rules! issues {
             }
         }
     };
+    (@rule $name:literal) => { concat!("wire.", $name) };
+    (@rule $name:literal $rule:literal) => { $rule };
 }
 
 issues! {
@@ -115,6 +117,13 @@ issues! {
     UnseenText = "unseen_text", Note;
     /// The body is none of the known formats; all its strings were scanned.
     UnknownFormat = "unknown_format", Note;
+    /// The body does not go on from any history that this run was judged with: what stood in it was changed, or left out. All of it was scanned, and nothing
+    /// that was counted before got lower. It is no fault: clients shorten long histories.
+    RunRewritten = "run_rewritten" as "run.rewritten", Note;
+    /// What was known of the run could not be read or stored, so the body was judged with less than was known.
+    RunLost = "run_lost" as "run.lost", Flag;
+    /// The header that names the caller is there several times, so readers differ in who it is.
+    RunAmbiguousCaller = "run_ambiguous_caller" as "run.ambiguous_caller", Flag;
 }
 
 /// Something odd in an input.

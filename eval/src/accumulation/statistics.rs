@@ -28,7 +28,7 @@ pub(super) const LOG_ODDS: &str = "CUSUM of log odds, reference .5, at most -1 a
 
 /// All of them. `median` is the benign median of event scores, the drift of arXiv's second paper.
 pub(super) fn all(levels: &Levels, median: f64) -> Vec<Statistic> {
-    let Levels { tau_event, event_block, drift, alarm } = *levels;
+    let Levels { tau_event, event_block, drift, alarm, .. } = *levels;
     let mut all: Vec<Statistic> = Vec::new();
     let mut add = |name: String, value: Box<dyn Fn(&Case) -> f64>| all.push(Statistic { name, value });
     add(PEAK.to_owned(), over(peak));

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::events::of_record;
 
-    const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.125, alarm: 1.0 };
+    const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.125, alarm: 1.0, caller_alarm: 3.0 };
 
     #[test]
     fn both_levels_are_inclusive() {

@@ -72,7 +72,7 @@ mod tests {
         weights
     };
     const MODEL: LinearModel<'_> = LinearModel { weights: &WEIGHTS, unit: 0.01, bias: 0.0, platt: Platt { slope: 1.0, offset: 0.0 } };
-    const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.1, alarm: 1.0 };
+    const LEVELS: Levels = Levels { tau_event: 0.5, event_block: 0.9, drift: 0.1, alarm: 1.0, caller_alarm: 3.0 };
     static DETECTOR: Detector<'static> =
         Detector { members: &[Member { name: "linear", model: Model::Linear(MODEL) }], levels: LEVELS, version: "test" };
 

@@ -102,11 +102,19 @@ pub static DETECTOR: Detector<'static> = Detector {{
             platt: Platt {{ slope: {:?}, offset: {:?} }},
         }}),
     }}],
-    levels: Levels {{ tau_event: {:?}, event_block: {:?}, drift: {:?}, alarm: {:?} }},
+    levels: Levels {{ tau_event: {:?}, event_block: {:?}, drift: {:?}, alarm: {:?}, caller_alarm: {:?} }},
     version: "{version}",
 }};
 "#,
-        table.unit, table.bias, platt.slope, platt.offset, levels.tau_event, levels.event_block, levels.drift, levels.alarm
+        table.unit,
+        table.bias,
+        platt.slope,
+        platt.offset,
+        levels.tau_event,
+        levels.event_block,
+        levels.drift,
+        levels.alarm,
+        levels.caller_alarm
     )
 }
 

@@ -22,6 +22,8 @@ pub const MEMBER: &str = "linear";
 const ABOVE: f64 = 1e-6;
 /// Conversations are told apart by length at these numbers of events.
 const LENGTHS: [usize; 4] = [1, 5, 20, usize::MAX];
+/// The alarm level of all runs of one caller together: no benign conversation says what many of them in a row do.
+const CALLER_ALARM: f64 = 3.0;
 /// An event at or above this is more likely an attack than not, both being as frequent (DESIGN.md 8).
 const TAU_EVENT: f64 = 0.5;
 
@@ -90,7 +92,7 @@ impl Conversation {
 pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], recipe: &Recipe) -> anyhow::Result<Calibrated> {
     let platt = sigmoid(table, dev);
     // The levels are not needed to score.
-    let levels = Levels { tau_event: TAU_EVENT, event_block: 1.0, drift: 0.0, alarm: f64::MAX };
+    let levels = Levels { tau_event: TAU_EVENT, event_block: 1.0, drift: 0.0, alarm: f64::MAX, caller_alarm: f64::MAX };
     let members = table.members(platt);
     let detector = Detector { members: &members, levels, version: "" };
     let mut scorer = Scorer::new(&detector);
@@ -118,7 +120,7 @@ pub fn calibrate(table: &Table, dev: &[&Event], conversations: &[Conversation], 
     // No single event reaches 1 - k: what one event says is the blocking level's part.
     let of_groups = groups_level(by_length(&runs, &runs), drift, &Plan { false_alarms: ANY_LENGTH, ..plan })?;
     let level = of_groups.max(seen.level).max(above_all(&runs, drift)?).max(1.0 - drift + ABOVE);
-    let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level };
+    let levels = Levels { tau_event: TAU_EVENT, event_block, drift, alarm: level, caller_alarm: CALLER_ALARM };
     Ok(Calibrated { platt, levels, median: Drift::Median.of(&runs)?, alarm: at_level(&runs, drift, level, &plan)?, block })
 }
 

@@ -251,6 +251,7 @@ impl Half {
         exchange.rpc = judgement.rpc.clone();
         let wanted = match judgement.verdict {
             Verdict::Block => rules.settings.action.into(),
+            Verdict::Ask => Action::Reject,
             Verdict::Label => Action::Label,
             Verdict::Flag | Verdict::Allow => Action::Continue,
         };

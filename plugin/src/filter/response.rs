@@ -378,8 +378,9 @@ impl Half {
         let settings = &exchange.rules.settings;
         let planned = match found.verdict() {
             // Only requests are redacted.
-            Verdict::Block if settings.action != OnBlock::Label => Action::Reject,
-            Verdict::Block | Verdict::Label => Action::Label,
+            // An approval is for what is sent again just so, which no model does: in a response, ask is block.
+            Verdict::Block | Verdict::Ask if settings.action != OnBlock::Label => Action::Reject,
+            Verdict::Block | Verdict::Ask | Verdict::Label => Action::Label,
             Verdict::Flag | Verdict::Allow => Action::Continue,
         };
         let [_, _, exempt_hits, rules_met] = found.counts();

@@ -16,6 +16,6 @@ pub static DETECTOR: Detector<'static> = Detector {
             platt: Platt { slope: 3.917643941637972, offset: 1.9698343054350822 },
         }),
     }],
-    levels: Levels { tau_event: 0.5, event_block: 0.98564, drift: 0.5224151897706849, alarm: 0.83587 },
+    levels: Levels { tau_event: 0.5, event_block: 0.98564, drift: 0.5224151897706849, alarm: 0.83587, caller_alarm: 3.0 },
     version: "1-23d8cf67bab6",
 };
