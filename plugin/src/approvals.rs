@@ -10,10 +10,11 @@ use core::fmt::Write as _;
 use floodmark_core::limits::MAX_APPROVALS;
 
 use crate::host::Host;
+use crate::keys::{SubKey, first};
 use crate::metrics::{ApprovalCount, Metrics};
 use crate::state::table::{CallerTag, Change, Key, Outcome, Shape, Table};
-use record::{MAX_RECORD_BYTES, Record};
 pub use record::Status;
+use record::{MAX_RECORD_BYTES, Record};
 
 /// Hex digits of a binding and of a tag.
 const BINDING_DIGITS: usize = 32;
@@ -22,7 +23,7 @@ const TAG_DIGITS: usize = 8;
 /// The approvals of a configuration; what was asked and said is in shared data.
 #[derive(Clone, Debug)]
 pub struct Approvals {
-    key: [u8; 32],
+    key: SubKey,
     ttl_ms: u64,
 }
 
@@ -93,7 +94,7 @@ pub enum Refused {
 
 impl Approvals {
     /// With the sub-key for approvals; each is void `ttl_s` seconds after it was asked for.
-    pub fn new(key: [u8; 32], ttl_s: u32) -> Self {
+    pub fn new(key: SubKey, ttl_s: u32) -> Self {
         Approvals { key, ttl_ms: u64::from(ttl_s) * 1000 }
     }
 
@@ -182,25 +183,12 @@ impl Approvals {
     }
 
     fn binding(&self, Request { caller, run, asked }: Request<'_>) -> Key {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(b"binding");
-        hasher.update(caller);
-        hasher.update(run);
-        hasher.update(asked);
-        hasher.finalize().as_bytes().first_chunk().copied().unwrap_or_default()
+        first(&self.key.digest(&[b"binding", caller, run, asked]))
     }
 
     fn id(&self, binding: &Key, record: &Record) -> String {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(b"tag");
-        hasher.update(binding);
-        hasher.update(&record.asked_ms.to_le_bytes());
-        hasher.update(&record.serial.to_le_bytes());
-        let tag = hasher.finalize().to_hex();
-        let mut id = hex(binding);
-        id.push('-');
-        id.extend(tag.chars().take(TAG_DIGITS));
-        id
+        let tag = self.key.digest(&[b"tag", binding, &record.asked_ms.to_le_bytes(), &record.serial.to_le_bytes()]);
+        [&hex(binding), "-", &hex(&first::<{ TAG_DIGITS / 2 }>(&tag))].concat()
     }
 }
 

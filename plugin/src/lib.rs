@@ -16,6 +16,7 @@ pub mod event_id;
 pub mod filter;
 pub mod headers;
 pub mod host;
+pub mod keys;
 pub mod labels;
 pub mod metrics;
 pub mod path;

@@ -77,7 +77,10 @@ mod tests {
         ] {
             assert_eq!(normalize(spelling.as_bytes()), "/v1/chat/completions", "{spelling}");
         }
-        assert_eq!((normalize(b"http://a?/b").as_str(), normalize(b"http://a").as_str(), normalize(b"/http://a/b").as_str()), ("/", "/", "/http:/a/b"));
+        assert_eq!(
+            (normalize(b"http://a?/b").as_str(), normalize(b"http://a").as_str(), normalize(b"/http://a/b").as_str()),
+            ("/", "/", "/http:/a/b")
+        );
         assert_eq!(normalize(b"/v1/chat/completions?x=\xff"), "/v1/chat/completions");
         assert_eq!(normalize(b"/\xff/a"), "/\u{fffd}/a");
         assert_eq!((normalize(b"/lab/").as_str(), normalize(b"/lab").as_str(), normalize(b"").as_str()), ("/lab/", "/lab", "/"));

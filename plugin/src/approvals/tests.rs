@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::filter::tests::memory::Memory;
+use crate::keys::Secret;
 
 const CALLER: CallerTag = [1; 8];
 const RUN: Key = [2; 16];
@@ -9,6 +10,10 @@ const ASKED: [u8; 16] = [3; 16];
 const TTL_S: u32 = 600;
 const NOW: u64 = 1_796_036_199_000;
 const REQUEST: Request<'static> = Request { caller: &CALLER, run: &RUN, asked: &ASKED };
+
+fn key(secret: u8) -> SubKey {
+    Secret::new("k1".to_owned(), [secret; 32]).derive("approvals")
+}
 
 struct Gateway {
     host: Memory,
@@ -20,7 +25,7 @@ impl Gateway {
     fn new() -> Self {
         let host = Memory::default();
         let metrics = Metrics::define(&host);
-        Gateway { host, metrics, approvals: Approvals::new([7; 32], TTL_S) }
+        Gateway { host, metrics, approvals: Approvals::new(key(7), TTL_S) }
     }
 
     fn ask(&self, request: Request<'_>, now_ms: u64) -> Answer {
@@ -94,7 +99,7 @@ fn it_is_for_one_caller_one_run_and_one_thing() {
     for other in others {
         assert!(matches!(gateway.ask(other, NOW), Answer::Pending { new: true, .. }), "{other:?}");
     }
-    let elsewhere = Approvals::new([8; 32], TTL_S).ask(&gateway.host, &gateway.metrics, REQUEST, NOW);
+    let elsewhere = Approvals::new(key(8), TTL_S).ask(&gateway.host, &gateway.metrics, REQUEST, NOW);
     assert!(matches!(elsewhere, Answer::Pending { new: true, .. }), "another secret: {elsewhere:?}");
     assert!(granted(&gateway.ask(REQUEST, NOW)));
 }
@@ -138,7 +143,17 @@ fn no_other_spelling_of_an_id_is_one() {
     let gateway = Gateway::new();
     let id = gateway.pending(REQUEST, NOW);
     let (binding, tag) = id.split_once('-').expect("a dash");
-    for odd in ["", "-", &id[1..], &id[..40], &format!("{id}0"), &format!(" {id}"), &id.replace('-', "_"), &id.to_uppercase(), &id.replacen('0', "é", 1)] {
+    for odd in [
+        "",
+        "-",
+        &id[1..],
+        &id[..40],
+        &format!("{id}0"),
+        &format!(" {id}"),
+        &id.replace('-', "_"),
+        &id.to_uppercase(),
+        &id.replacen('0', "é", 1),
+    ] {
         if odd != id {
             assert_eq!(gateway.decide(odd, true, NOW), Err(Refused::Malformed), "{odd}");
         }

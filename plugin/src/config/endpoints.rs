@@ -43,22 +43,22 @@ pub enum Scope {
     Admin,
 }
 
-/// Approvals of what rules with the use `ask` hold back.
+/// Approvals of what rules with the use `ask` hold back. Needs `keys`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Approvals {
+pub struct ApprovalsConfig {
     /// How long after it was asked for an approval can be given and used, in seconds, 1 to 604800.
     pub ttl_s: u32,
 }
 
-impl Default for Approvals {
+impl Default for ApprovalsConfig {
     fn default() -> Self {
-        Approvals { ttl_s: 600 }
+        ApprovalsConfig { ttl_s: 600 }
     }
 }
 
-impl Approvals {
+impl ApprovalsConfig {
     /// Checks what the types cannot say.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if (1..=MAX_APPROVAL_TTL_S).contains(&self.ttl_s) {
@@ -122,9 +122,12 @@ mod tests {
 
     const HASH: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
+    fn keys() -> String {
+        format!(r#"[{{"id":"k1","secret":"{}"}}]"#, "0123456789abcdef".repeat(4))
+    }
+
     fn with(endpoints: &str) -> Result<crate::config::Rules, String> {
-        let keys = format!(r#"[{{"id":"k1","secret":"{}"}}]"#, "7a".repeat(32));
-        parse(format!(r#"{{"version":1,"keys":{keys},"endpoints":{endpoints}}}"#).as_bytes()).map_err(|refused| refused.to_string())
+        parse(format!(r#"{{"version":1,"keys":{},"endpoints":{endpoints}}}"#, keys()).as_bytes()).map_err(|refused| refused.to_string())
     }
 
     fn token(name: &str, hash: &str, scopes: &str) -> String {
@@ -154,7 +157,22 @@ mod tests {
             let line = with(&endpoints).expect_err(&endpoints);
             assert!(line.contains(path) && line.contains(word), "{endpoints}\ngave {line}\nwanted {path} and {word}");
         }
-        for prefix in ["/", "", "floodmark/", "/floodmark", "//", "/a//b/", "/a/../b/", "/a%20/", "/a?/", "/a#/", "/a;b/", "/ä/", "http://a/b/", "\\\\a\\\\"] {
+        for prefix in [
+            "/",
+            "",
+            "floodmark/",
+            "/floodmark",
+            "//",
+            "/a//b/",
+            "/a/../b/",
+            "/a%20/",
+            "/a?/",
+            "/a#/",
+            "/a;b/",
+            "/ä/",
+            "http://a/b/",
+            "\\\\a\\\\",
+        ] {
             let line = with(&format!(r#"{{"prefix":"{prefix}","tokens":[{good}]}}"#)).expect_err(prefix);
             assert!(line.contains("at endpoints.prefix:") && line.contains("a slash, at least one name"), "{prefix} gave {line}");
         }
@@ -174,10 +192,35 @@ mod tests {
     #[test]
     fn an_approval_lives_a_second_to_a_week() {
         for (ttl, good) in [("0", false), ("1", true), ("604800", true), ("604801", false), ("\"600\"", false)] {
-            let parsed = parse(format!(r#"{{"version":1,"approvals":{{"ttl_s":{ttl}}}}}"#).as_bytes());
+            let text = format!(r#"{{"version":1,"keys":{},"approvals":{{"ttl_s":{ttl}}}}}"#, keys());
+            let parsed = parse(text.as_bytes());
             assert_eq!(parsed.is_ok(), good, "{ttl}");
-            assert!(parsed.is_ok_and(|rules| rules.approvals.ttl_s.to_string() == ttl) || !good);
+            assert!(parsed.is_ok_and(|rules| rules.approvals.is_some()) || !good);
         }
-        assert_eq!(parse(br#"{"version":1}"#).expect("valid").approvals.ttl_s, 600);
+        let off = format!(r#"{{"version":1,"keys":{},"state":{{"enabled":false}}}}"#, keys());
+        assert!(parse(off.as_bytes()).expect("valid").approvals.is_none());
+        assert!(parse(br#"{"version":1}"#).expect("valid").approvals.is_none());
+    }
+
+    #[test]
+    fn what_needs_keys_says_so() {
+        let asking =
+            |mode: &str| format!(r#"{{"mode":"{mode}","policy":{{"rules":{{"role_confusion":"flag","detector.linear":"ask"}}}}}}"#);
+        let tokens = format!(r#"[{}]"#, token("ops", HASH, r#"["admin"]"#));
+        for (rest, path) in [
+            (format!(r#""endpoints":{{"tokens":{tokens}}}"#), "at endpoints: needs `keys`"),
+            (r#""approvals":{}"#.to_owned(), "at approvals: needs `keys`"),
+            (format!(r#""defaults":{}"#, asking("enforce")), "at defaults.policy.rules.detector.linear: `ask` needs `keys`"),
+            (
+                format!(r#""overrides":[{{"match":{{"host":"a"}},"settings":{}}}]"#, asking("enforce")),
+                "at overrides[0].settings.policy.rules.detector.linear: `ask` needs",
+            ),
+        ] {
+            let line = parse(format!(r#"{{"version":1,{rest}}}"#).as_bytes()).expect_err(&rest).to_string();
+            assert!(line.contains(path), "{rest}\ngave {line}");
+            let with_keys = format!(r#"{{"version":1,"keys":{},{rest}}}"#, keys());
+            assert!(parse(with_keys.as_bytes()).is_ok(), "{rest}");
+        }
+        assert!(parse(format!(r#"{{"version":1,"defaults":{}}}"#, asking("monitor")).as_bytes()).is_ok(), "monitor only counts");
     }
 }

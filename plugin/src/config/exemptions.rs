@@ -92,7 +92,7 @@ impl Applies {
 }
 
 /// Not the pseudo-headers, such as `:method`, which every request has.
-fn is_header_name(name: &str) -> bool {
+pub(super) fn is_header_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 

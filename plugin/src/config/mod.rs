@@ -6,8 +6,9 @@ mod parse;
 mod protobuf;
 mod read;
 mod routes;
+mod state;
 
-pub use endpoints::{Approvals, EndpointsConfig, Scope, TokenConfig};
+pub use endpoints::{ApprovalsConfig, EndpointsConfig, Scope, TokenConfig};
 pub use exemptions::{ExemptHeader, Exemption};
 use floodmark_core::Action;
 use floodmark_core::Policy;
@@ -17,6 +18,7 @@ pub use parse::{ConfigError, parse};
 pub(crate) use read::read;
 pub use routes::{Rules, Ruleset, Target};
 use serde::{Deserialize, Serialize};
+pub use state::{CallerFrom, CallerSource, KeyConfig, RunFrom, RunSource, Session, State, UnseenAssistant};
 
 /// The version of the configuration that this plugin reads.
 pub const CONFIG_VERSION: u32 = 1;
@@ -34,18 +36,24 @@ pub struct Config {
     /// away, and endpoints answer 503.
     #[serde(default = "yes")]
     pub enabled: bool,
+    /// Your secrets, at most 8; the first one is used, and what is remembered under another one is forgotten. Without any nothing is remembered across requests.
+    #[serde(default)]
+    pub keys: Vec<KeyConfig>,
+    /// What is remembered of runs and callers across requests, in the gateway's memory. Needs `keys`.
+    #[serde(default)]
+    pub state: Option<State>,
     /// Settings for every request that no override matches.
     #[serde(default)]
     pub defaults: Settings,
     /// Other settings for some requests; the first that matches counts.
     #[serde(default)]
     pub overrides: Vec<Override>,
-    /// The operator's HTTP endpoints.
+    /// The operator's HTTP endpoints. Needs `keys`.
     #[serde(default)]
     pub endpoints: Option<EndpointsConfig>,
-    /// Approvals of what rules with the use `ask` hold back.
+    /// Approvals of what rules with the use `ask` hold back. Needs `keys`.
     #[serde(default)]
-    pub approvals: Approvals,
+    pub approvals: Option<ApprovalsConfig>,
 }
 
 /// What happens to a request.
@@ -71,6 +79,8 @@ pub struct Settings {
     /// Keep the request's headers back until the body is judged, so that the upstream sees nothing of a blocked request. Needs
     /// `allow_on_headers_stop_iteration: true` in Envoy's own plugin config: without it every request with a body hangs. Mode enforce only.
     pub hold_headers: bool,
+    /// What names a run and its caller. Used where there are `keys`.
+    pub session: Session,
     /// What becomes of the responses to AI traffic.
     pub responses: Responses,
     /// How a blocked request is answered.
@@ -266,6 +276,7 @@ impl Default for Settings {
             other_paths: OtherPaths::default(),
             max_body_bytes: 1_000_000,
             hold_headers: false,
+            session: Session::default(),
             responses: Responses::default(),
             reply: Reply::default(),
             log_allow: false,

@@ -3,13 +3,16 @@
 use core::fmt;
 use std::rc::Rc;
 
+use floodmark_core::RuleUse;
+use floodmark_core::policy::PolicyError;
 use floodmark_core::wire::json::Reader;
 use floodmark_core::wire::{IssueKind, Issues};
 use serde_json::{Map, Value};
 
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, EndpointsConfig, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
-use super::{protobuf, read};
+use super::{protobuf, read, state};
+use crate::approvals::Approvals;
 
 /// Why a configuration was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,21 +57,57 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
         Some(object) => object,
         None => document(bytes)?,
     };
-    let config: Config = read::read(&whole)?;
+    let config: Config = read::read(&whole).map_err(without_secrets)?;
     if config.version != CONFIG_VERSION {
         return Err(error("version", format!("{} is not known; this plugin reads version {CONFIG_VERSION}", config.version)));
     }
-    config.approvals.check()?;
+    let of_state = |refused: PolicyError| error(refused.key, refused.problem);
+    let keys = state::keys(&config.keys).map_err(of_state)?;
+    if config.state.is_some() && keys.is_empty() {
+        return Err(error("state", "needs `keys`: what is remembered is named by keyed digests"));
+    }
+    let state = config.state.unwrap_or_default();
+    state.check().map_err(of_state)?;
+    let state = Some(state).filter(|state| state.enabled && !keys.is_empty());
+    for (key, given) in [("endpoints", config.endpoints.is_some()), ("approvals", config.approvals.is_some())] {
+        if given && keys.is_empty() {
+            return Err(error(key, "needs `keys`: runs and approvals are named by keyed digests"));
+        }
+    }
+    let approvals = config.approvals.unwrap_or_default();
+    approvals.check()?;
     let overrides = config.overrides.iter().enumerate();
-    Ok(Rules {
+    let rules = Rules {
         enabled: config.enabled,
+        approvals: keys.first().filter(|_| state.is_some()).map(|secret| Approvals::new(secret.derive("approvals"), approvals.ttl_s)),
+        state,
+        keys,
         defaults: ruleset(config.defaults, "defaults")?,
         overrides: overrides
             .map(|(index, one)| overridden(one, whole.get("defaults"), &format!("overrides[{index}]")))
             .collect::<Result<_, _>>()?,
         endpoints: config.endpoints.as_ref().map(EndpointsConfig::ready).transpose()?,
-        approvals: config.approvals,
-    })
+    };
+    if rules.approvals.is_none() {
+        let overrides = rules.overrides.iter().enumerate();
+        let overrides = overrides.map(|(index, (_, ruleset))| (format!("overrides[{index}].settings"), ruleset));
+        for (path, ruleset) in [("defaults".to_owned(), &rules.defaults)].into_iter().chain(overrides) {
+            nothing_asks(&ruleset.settings, &path)?;
+        }
+    }
+    Ok(rules)
+}
+
+/// Where no approval can be kept, a rule that asks for one would block for ever.
+fn nothing_asks(settings: &Settings, path: &str) -> Result<(), ConfigError> {
+    let asks = settings.policy.rules.iter().find(|(_, rule_use)| **rule_use == RuleUse::Ask);
+    match asks.filter(|_| settings.mode == Mode::Enforce) {
+        Some((name, _)) => {
+            let problem = "`ask` needs `keys`, and `state.enabled`: approvals are kept with the state";
+            Err(error(format!("{path}.policy.rules.{name}"), problem))
+        }
+        None => Ok(()),
+    }
 }
 
 /// One JSON document, in which no key stands twice in an object.
@@ -78,6 +117,16 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
 pub fn document(bytes: &[u8]) -> Result<Value, ConfigError> {
     refuse_doubled_keys(bytes)?;
     serde_json::from_slice(bytes).map_err(|problem| error("", problem))
+}
+
+/// An error at `keys` that does not show what stands there, since the log is read by others.
+fn without_secrets(mut misfit: ConfigError) -> ConfigError {
+    if misfit.path.starts_with("keys")
+        && let Some((_, expected)) = misfit.problem.split_once(", expected ")
+    {
+        misfit.problem = format!("what stands there (not shown) is of another type; expected {expected}");
+    }
+    misfit
 }
 
 /// Keys that stand twice are refused at every depth; some of the types would take the last one silently.
@@ -166,6 +215,7 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
             "is empty while other_paths is `ignore`: nothing would be judged; use mode `off` to mean that",
         ));
     }
+    settings.session.check().map_err(|refused| error(format!("{path}.{}", refused.key), refused.problem))?;
     for (number, exemption) in settings.exemptions.iter().enumerate() {
         check_match(&exemption.matches, &format!("{path}.exemptions[{number}].match"))?;
     }

@@ -6,8 +6,10 @@ use floodmark_core::Judge;
 use floodmark_core::policy::PolicyError;
 
 use super::exemptions::{self, Applies};
-use super::{Approvals, Match, Settings};
+use super::{Match, Settings, State};
+use crate::approvals::Approvals;
 use crate::endpoints::Endpoints;
+use crate::keys::Secret;
 use crate::request::Request;
 
 /// A checked configuration.
@@ -15,14 +17,18 @@ use crate::request::Request;
 pub struct Rules {
     /// The kill switch.
     pub enabled: bool,
+    /// The operator's secrets; the first is used.
+    pub keys: Vec<Secret>,
+    /// What is remembered; `None` when nothing is.
+    pub state: Option<State>,
     /// For every request that no override matches.
     pub defaults: Rc<Ruleset>,
     /// In order; the first match counts.
     pub overrides: Vec<(Match, Rc<Ruleset>)>,
     /// The operator's endpoints, where they are answered.
     pub endpoints: Option<Endpoints>,
-    /// How long approvals live.
-    pub approvals: Approvals,
+    /// Approvals; `None` where nothing is remembered.
+    pub approvals: Option<Approvals>,
 }
 
 /// Settings, and the judge that they make.

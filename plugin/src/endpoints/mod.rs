@@ -4,6 +4,7 @@
 //! outcome, it is answered here and goes no further. A new endpoint is a line in [`routes::ROUTES`] and a function that gives an [`Answer`] or a [`Problem`].
 
 mod answer;
+mod approvals;
 mod health;
 mod routes;
 mod token;
@@ -33,6 +34,13 @@ pub struct Desk<'d> {
     pub host: &'d dyn Host,
     /// What all exchanges share.
     pub shared: &'d Shared,
+}
+
+impl Desk<'_> {
+    /// Unix time in milliseconds.
+    fn now_ms(&self) -> u64 {
+        self.host.now_ns() / 1_000_000
+    }
 }
 
 impl Endpoints {

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Answer, Desk, Problem, Token, health};
+use super::{Answer, Desk, Problem, Token, approvals, health};
 use crate::config::{Scope, read};
 
 /// A call whose token and scope are checked.
@@ -49,14 +49,10 @@ pub struct Route {
 }
 
 /// All endpoints.
-pub static ROUTES: [Route; 1] = [Route {
-    name: "health",
-    method: "GET",
-    path: "v1/health",
-    scope: Scope::Check,
-    takes: Takes::Nothing,
-    handler: health::get,
-}];
+pub static ROUTES: [Route; 2] = [
+    Route { name: "health", method: "GET", path: "v1/health", scope: Scope::Check, takes: Takes::Nothing, handler: health::get },
+    Route { name: "approvals", method: "POST", path: "v1/approvals", scope: Scope::Admin, takes: Takes::Json, handler: approvals::post },
+];
 
 /// The endpoint for a method and a path below the prefix, and what stands for its `*`.
 pub fn find<'p>(routes: &'static [Route], method: &[u8], path: &'p str) -> Result<(&'static Route, &'p str), Problem> {

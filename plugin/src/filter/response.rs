@@ -378,9 +378,8 @@ impl Half {
         let settings = &exchange.rules.settings;
         let planned = match found.verdict() {
             // Only requests are redacted.
-            // An approval is for what is sent again just so, which no model does: in a response, ask is block.
-            Verdict::Block | Verdict::Ask if settings.action != OnBlock::Label => Action::Reject,
-            Verdict::Block | Verdict::Ask | Verdict::Label => Action::Label,
+            Verdict::Ask | Verdict::Block if settings.action != OnBlock::Label => Action::Reject,
+            Verdict::Ask | Verdict::Block | Verdict::Label => Action::Label,
             Verdict::Flag | Verdict::Allow => Action::Continue,
         };
         let [_, _, exempt_hits, rules_met] = found.counts();

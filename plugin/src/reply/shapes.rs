@@ -169,10 +169,7 @@ static OPENAI_RESPONSES: Shape = Shape {
 
 macro_rules! anthropic_error {
     () => {
-        concat!(
-            r#"{"type":"error","error":{"type":"$k","message":$m,"details":{"error_code":"$c"}},"#,
-            r#""request_id":"$e"}"#
-        )
+        concat!(r#"{"type":"error","error":{"type":"$k","message":$m,"details":{"error_code":"$c"}},"#, r#""request_id":"$e"}"#)
     };
 }
 

@@ -47,7 +47,17 @@ impl Case {
             Exchange { pinned: None, rpc: &self.rpc, asked: self.asked, event_id: EVENT, now_ns: NOW_S * 1_000_000_000 + 5, reply: &reply };
         let Case { direction, rule, format, approval, .. } = *self;
         let verdict = if approval.is_some() { Verdict::Ask } else { Verdict::Block };
-        run(&Denial { exchange, direction, verdict, rule, turn: Some(1), drop_messages: &self.drop_messages, format, messages: 5, approval })
+        run(&Denial {
+            exchange,
+            direction,
+            verdict,
+            rule,
+            turn: Some(1),
+            drop_messages: &self.drop_messages,
+            format,
+            messages: 5,
+            approval,
+        })
     }
 
     fn refusal(&self) -> LocalReply {
@@ -445,8 +455,19 @@ fn the_pinned_format_is_for_what_was_not_read() {
 fn the_page_shows_every_shape() {
     let page: String = include_str!("../../../docs/replies.md").split_whitespace().collect();
     let shown = |template: &str| {
-        let holes =
-            [("$m", "\"MESSAGE\""), ("$e", "EVENT"), ("$r", "RULE"), ("$i", "ID"), ("$s", "403"), ("$t", "SECONDS"), ("$d", "TIME")];
+        let holes = [
+            ("$m", "\"MESSAGE\""),
+            ("$e", "EVENT"),
+            ("$r", "RULE"),
+            ("$i", "ID"),
+            ("$s", "403"),
+            ("$t", "SECONDS"),
+            ("$d", "TIME"),
+            ("$c", CODE),
+            ("$C", "FLOODMARK_BLOCKED"),
+            ("$a", ""),
+            ("$p", ""),
+        ];
         let filled = holes.iter().fold(template.to_owned(), |text, (hole, word)| text.replace(hole, word));
         filled.replace("$n", "NUMBER").split_whitespace().collect::<String>()
     };

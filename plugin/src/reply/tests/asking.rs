@@ -59,9 +59,13 @@ fn what_was_denied_and_what_cannot_be_approved_say_so() {
     let of = |approval| Case { approval: Some(approval), ..Case::new(Format::OpenAiChat, Style::Error, Asked::Whole) };
     let denied = of(Approval::Denied(ID));
     let message = format!("{HELD} at messages[1]. An operator denied it (approval {ID}). Event ev-1.");
-    assert_eq!((denied.json()["error"]["message"].as_str(), header(&denied.refusal(), APPROVAL_HEADER)), (Some(message.as_str()), Some(ID)));
+    assert_eq!(
+        (denied.json()["error"]["message"].as_str(), header(&denied.refusal(), APPROVAL_HEADER)),
+        (Some(message.as_str()), Some(ID))
+    );
     let none = of(Approval::Impossible);
-    let message = format!("{HELD} at messages[1]. An operator would have to approve it, but the gateway cannot keep approvals now. Event ev-1.");
+    let message =
+        format!("{HELD} at messages[1]. An operator would have to approve it, but the gateway cannot keep approvals now. Event ev-1.");
     assert_eq!((none.json()["error"]["message"].as_str(), header(&none.refusal(), APPROVAL_HEADER)), (Some(message.as_str()), None));
     assert_eq!(none.json()["error"]["code"], "floodmark_ask");
     let odd = Case { rule: "run.rewritten", ..of(Approval::Pending(ID)) };
