@@ -9,6 +9,7 @@ mod bypass;
 mod compressed;
 mod configs;
 mod crowd;
+mod endpoints;
 mod failure;
 mod limits;
 mod passing;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         compressed::checks(),
         configs::checks(),
         crowd::checks(),
+        endpoints::checks(),
         failure::checks(),
         limits::checks(),
         passing::checks(),

@@ -109,8 +109,16 @@ fn only_plain_json_is_taken() {
 #[test]
 fn a_body_comes_where_it_is_taken_and_nowhere_else() {
     let gateway = Gateway::new();
-    let seen = gateway.send(request("GET", "/floodmark/v1/health", &[("x-floodmark-token", CHECK)]), &[b"{}"], false).expect("an answer");
-    assert_eq!((seen.status, seen.code()), (400, "unexpected_body"));
+    let health = |more: &[(&str, &str)], pieces: &[&[u8]], trailers| {
+        let headers = request("GET", "/floodmark/v1/health", &[&[("x-floodmark-token", CHECK)], more].concat());
+        let seen = gateway.send(headers, pieces, trailers).expect("an answer");
+        (seen.status, seen.code().to_owned())
+    };
+    for announced in [("content-length", "2"), ("content-length", "x"), ("transfer-encoding", "chunked")] {
+        assert_eq!(health(&[announced], &[b"{}"], false), (400, "unexpected_body".to_owned()), "{announced:?}");
+    }
+    // HTTP/2 need not say in the headers that nothing follows.
+    assert_eq!((health(&[], &[b""], false).0, health(&[], &[], true).0, health(&[("content-length", "0")], &[], false).0), (200, 200, 200));
     let own = [("x-floodmark-token", ADMIN), ("content-type", "application/json")];
     for (pieces, trailers) in [(&[][..], false), (&[&b""[..]][..], false), (&[][..], true), (&[&b" "[..], b"\t"][..], true)] {
         let seen = gateway.send(request("POST", "/floodmark/v1/approvals", &own), pieces, trailers).expect("an answer");
