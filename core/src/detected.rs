@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use crate::detector::{Detector, Levels};
 use crate::limits::SCORE_TOLERANCE;
+use crate::look::Texts;
 use crate::policy::DetectorParams;
 use crate::rules::RuleUse;
-use crate::scan::Texts;
 use crate::text::View;
 use crate::trajectory::{Params, Trajectory};
 
@@ -37,6 +37,7 @@ pub(crate) struct Detecting<'t> {
 }
 
 /// The highest score of an event over its views.
+#[derive(Clone, Debug)]
 pub(crate) struct Scored {
     pub score: f64,
     /// Number among [`Detector::rules`]: the member's, or that of failing.
@@ -77,7 +78,7 @@ impl<'t> Detecting<'t> {
     /// The highest score of each event. Linear in the texts.
     pub fn scores(&self, texts: &Texts<'_, '_>) -> Vec<Scored> {
         let nothing = || Scored { score: 0.0, rule: 0, chunk: 0, view: View::Folded, span: (0, 0) };
-        let mut best: Vec<Scored> = texts.document.events.iter().map(|_| nothing()).collect();
+        let mut best: Vec<Scored> = texts.events.iter().map(|_| nothing()).collect();
         for (number, view) in texts.views.iter().enumerate() {
             let found = self.detector.score(view.as_str());
             let Some((event, view, span)) = texts.place(number, View::Folded, found.span) else { continue };
@@ -93,6 +94,21 @@ impl<'t> Detecting<'t> {
     /// Whether an event's score blocks.
     pub fn is_over(&self, score: f64) -> bool {
         score >= self.levels.event_block - SCORE_TOLERANCE
+    }
+
+    /// Whether an event's score makes the running sum rise.
+    pub fn is_hot(&self, score: f64) -> bool {
+        score > self.levels.drift
+    }
+
+    /// Whether the running sum of a caller's runs is at its alarm level.
+    pub fn alarms_caller(&self, sum: f64) -> bool {
+        sum >= self.levels.caller_alarm - SCORE_TOLERANCE
+    }
+
+    /// Number of the caller's persistence among [`Detector::rules`].
+    pub fn caller_rule(&self) -> usize {
+        self.persistence_rule() + 2
     }
 
     /// Whether the CUSUM of `run` reaches the alarm level with this score. What is no number does.
@@ -120,7 +136,7 @@ impl<'t> Detecting<'t> {
         None
     }
 
-    fn params(&self) -> Params {
+    pub fn params(&self) -> Params {
         Params { tau: self.levels.tau_event, drift: self.levels.drift }
     }
 }

@@ -7,11 +7,13 @@ use alloc::vec::Vec;
 use crate::catalog::Catalog;
 use crate::conversation::{Formula, Params, Profile, Score, Turn, drop_too};
 use crate::detected::{Detected, Detecting};
+use crate::hash::Fnv1a;
 use crate::limits::{MAX_DROPPED, MAX_EXEMPTIONS, MAX_REASONS};
 use crate::policy::{Policy, PolicyError, Unread};
 use crate::reason::{Reason, Strongest};
 pub use crate::rules::RESAMPLING_RULE;
 use crate::rules::{self, Exempt, Exemption, RuleUse};
+use crate::run::plan::Plan;
 use crate::run::{Opened, RunFacts};
 use crate::scan::{Scanned, Scanner};
 use crate::scope::Scope;
@@ -32,6 +34,16 @@ pub struct Hint {
     pub issue: Option<IssueKind>,
     /// Bit `i` is set when the judge's exemption `i` applies to the request.
     pub exemptions: u64,
+}
+
+impl<'t> Judgement<'t> {
+    /// Raises the verdict to what a reason means by itself.
+    pub(crate) fn raise(&mut self, reason: Reason<'t>) {
+        let verdict = reason.counts_as.map_or(Verdict::Allow, RuleUse::verdict);
+        if verdict > self.verdict {
+            (self.verdict, self.decisive) = (verdict, Some(reason));
+        }
+    }
 }
 
 impl Hint {
@@ -100,6 +112,8 @@ pub struct Judge<'t> {
     /// `None` when there is no detector, or none of its rules is looked for.
     detecting: Option<Detecting<'t>>,
     exemptions: Vec<Exemption>,
+    /// Of the policy and what it is made ready with.
+    fingerprint: [u8; 8],
 }
 
 impl<'t> Judge<'t> {
@@ -118,9 +132,22 @@ impl<'t> Judge<'t> {
         let looked_for = detector_uses.iter().any(|rule_use| *rule_use != Some(RuleUse::Off));
         let detector = tables.detector.filter(|_| looked_for);
         let detecting = detector.map(|detector| Detecting::new(detector, &policy.detector));
+        let fingerprint = fingerprint(policy, tables);
         let Policy { profile, conversation: ref params, oversize, unparsed, .. } = *policy;
         let scope = policy.scope.clone();
-        Ok(Judge { catalog, weights, scope, profile, params: params.clone(), oversize, unparsed, uses, detecting, exemptions: Vec::new() })
+        Ok(Judge {
+            catalog,
+            weights,
+            scope,
+            profile,
+            params: params.clone(),
+            oversize,
+            unparsed,
+            uses,
+            detecting,
+            exemptions: Vec::new(),
+            fingerprint,
+        })
     }
 
     /// Adds an exemption: hits of `rules` on `channels` count for nothing in requests whose hint names it by its number. Without rules every rule but
@@ -149,7 +176,7 @@ impl<'t> Judge<'t> {
             // The body was not read as it stands, so its strings have no place in it.
             document.events.iter_mut().for_each(|event| event.strings.clear());
         }
-        Opened { judge: self, document, hint }
+        Opened::new(self, document, hint)
     }
 
     /// Adds an issue that was found after the judgement, such as that what it counted could not be stored.
@@ -157,47 +184,81 @@ impl<'t> Judge<'t> {
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
         let recognised = hint.ai_path || judgement.format != Format::Unknown;
         judgement.issues.push(kind, 0);
-        match self.odd(Issue { kind, at: 0 }, recognised, exempt) {
-            Some((verdict, reason)) if verdict > judgement.verdict => (judgement.verdict, judgement.decisive) = (verdict, Some(reason)),
-            _ => (),
+        if let Some(reason) = self.odd(Issue { kind, at: 0 }, recognised, exempt) {
+            judgement.raise(reason);
         }
     }
 
     /// Judges what was read of a body.
-    pub fn judge_document(&self, mut document: Document<'_>, hint: Hint) -> Judgement<'_> {
-        let count = |channel| document.events.iter().map(|event| u32::from(event.channel == channel)).sum();
-        let (tool_calls, tool_results) = (count(Channel::ToolCall), count(Channel::ToolResult));
-        self.scope.apply(&mut document, hint.direction);
+    pub fn judge_document(&self, document: Document<'_>, hint: Hint) -> Judgement<'_> {
+        Opened::new(self, document, hint).alone()
+    }
+
+    /// What looks at a body's events and takes what was found.
+    pub(crate) fn scanner(&self, hint: Hint, approved: bool) -> Scanner<'_> {
+        let Judge { catalog, weights, uses, detecting, .. } = self;
         let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
         let resampling = self.params.resampling.then_some(self.profile);
-        let Judge { catalog, weights, uses, detecting, .. } = self;
-        let mut scanned = Scanner { catalog, weights, uses, exempt, resampling, detecting: detecting.as_ref() }.scan(&document);
-        if scanned.undecoded {
-            document.issues.push(IssueKind::EncodedSpans, 0);
+        Scanner { catalog, weights, uses, exempt, resampling, detecting: detecting.as_ref(), approved }
+    }
+
+    /// Makes a judgement of what was found. Beside it, the rules that ask for an approval and were met in no event. `approved`: nothing asks.
+    pub(crate) fn conclude<'j>(
+        &'j self,
+        document: &Document<'_>,
+        scanned: &mut Scanned<'j>,
+        hint: Hint,
+        plan: &Plan,
+        approved: bool,
+    ) -> (Judgement<'j>, Vec<&'j str>) {
+        let count = |channel| document.events.iter().map(|event| u32::from(event.channel == channel)).sum();
+        let (tool_calls, tool_results) = (count(Channel::ToolCall), count(Channel::ToolResult));
+        let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
+        let mut issues = document.issues.clone();
+        for (kind, met) in [
+            (IssueKind::EncodedSpans, scanned.undecoded),
+            (IssueKind::OperatorPatterns, scanned.own_unread),
+            (IssueKind::RunRewritten, plan.rewritten),
+        ] {
+            if met {
+                issues.push(kind, 0);
+            }
         }
-        if scanned.own_unread {
-            document.issues.push(IssueKind::OperatorPatterns, 0);
-        }
-        let resampled = self.resampled(&mut scanned, exempt);
+        let mut asking: Vec<&'j str> = Vec::new();
+        let mut asks = |reason: Reason<'j>| match reason.counts_as {
+            Some(RuleUse::Ask) if approved => Reason { counts_as: Some(RuleUse::Flag), ..reason },
+            counts_as => {
+                asking.extend((counts_as == Some(RuleUse::Ask)).then_some(reason.rule));
+                reason
+            }
+        };
+        let resampled = self.resampled(scanned, exempt).map(&mut asks);
         // In profile `floodmark` the formula only notes it.
         let noted = self.profile == Profile::Floodmark;
         let adds = resampled.as_ref().is_some_and(|reason| match reason.counts_as {
             Some(RuleUse::Score | RuleUse::Block) => true,
             other => noted && other.is_some(),
         });
-        let score = self.formula().score(&scanned.turns, adds);
+        let mut turns = plan.prior.clone();
+        turns.extend(&scanned.turns);
+        let score = self.formula().score(&turns, adds);
+        let prior_peak = score.peak_turn.is_some_and(|peak| peak < plan.prior.len());
+        let score = score.behind(plan.prior.len());
         let resampled = resampled.filter(|reason| reason.counts_as != Some(RuleUse::Score) || score.resampling);
         // The first of the strongest decides: what is odd, then what stands at one place, then what needs several.
         let mut strongest = Strongest::default();
         let recognised = hint.ai_path || document.format != Format::Unknown;
-        for issue in document.issues.as_slice() {
-            if let Some((verdict, reason)) = self.odd(*issue, recognised, exempt) {
-                strongest.raise(verdict, Some(&reason));
+        for issue in issues.as_slice() {
+            if let Some(reason) = self.odd(*issue, recognised, exempt).map(&mut asks) {
+                strongest.raise(reason.counts_as.map_or(Verdict::Allow, RuleUse::verdict), Some(&reason));
             }
         }
         strongest.raise(scanned.strongest.verdict, scanned.strongest.reason.as_ref());
         if score.reaches_tau {
-            strongest.raise(Verdict::Block, self.peak(&score, &scanned).as_ref().or(resampled.as_ref()));
+            let before = plan.prior_pattern.filter(|_| prior_peak).and_then(|pattern| self.catalog.known(pattern));
+            let before =
+                before.map(|known| Reason { category: Some(known.category_name), ..Reason::of_rule(known.id, Some(RuleUse::Score)) });
+            strongest.raise(Verdict::Block, self.peak(&score, scanned).or(before).as_ref().or(resampled.as_ref()));
         }
         for reason in [resampled.as_ref(), scanned.alarms.first()].into_iter().flatten() {
             strongest.raise(reason.counts_as.map_or(Verdict::Allow, RuleUse::verdict), Some(reason));
@@ -205,37 +266,68 @@ impl<'t> Judge<'t> {
         let Strongest { verdict, reason: decisive } = strongest;
         let sticks = scanned.blocked_elsewhere || resampled.as_ref().is_some_and(|reason| reason.counts_as == Some(RuleUse::Block));
         let blocks = verdict == Verdict::Block && !sticks;
-        let drop_messages = if blocks { self.to_drop(&mut scanned, adds).unwrap_or_default() } else { Vec::new() };
-        let offending_strings = offending(&document, &scanned.hit_events, &drop_messages);
+        let drop_messages = if blocks { self.to_drop(scanned, document, plan, adds).unwrap_or_default() } else { Vec::new() };
+        let offending_strings = offending(document, &issues, &scanned.hit_events, &drop_messages);
         let mut reasons: Vec<Reason<'_>> = resampled.into_iter().collect();
         reasons.append(&mut scanned.alarms);
         reasons.append(&mut scanned.turn_reasons);
         reasons.append(&mut scanned.other_reasons);
         reasons.truncate(MAX_REASONS);
         let ids = document.ids.iter().map(|id| id.kind).collect();
-        let Document { format, issues, rpc, stream, .. } = document;
         let exempt_hits = scanned.exempt_hits + self.exempt_issues(&issues, exempt);
-        let Scanned { turn_messages, detected, .. } = scanned;
+        let detected = core::mem::take(&mut scanned.detected);
         let detected = self.detecting.map(|detecting| Detected { version: detecting.detector.version, ..detected });
-        Judgement {
+        let judgement = Judgement {
             verdict,
             decisive,
             drop_messages,
             offending_strings,
-            format,
+            format: document.format,
             score,
-            turn_messages,
+            turn_messages: core::mem::take(&mut scanned.turn_messages),
             detected,
             reasons,
             exempt_hits,
             issues,
-            rpc,
+            rpc: document.rpc.clone(),
             ids,
-            stream,
+            stream: document.stream,
             tool_calls,
             tool_results,
             run: None,
-        }
+        };
+        (judgement, asking)
+    }
+
+    /// Which events the policy looks at.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    pub(crate) fn detecting(&self) -> Option<&Detecting<'t>> {
+        self.detecting.as_ref()
+    }
+
+    /// Of the policy and the tables: what was found with others says nothing here.
+    pub(crate) fn fingerprint(&self) -> [u8; 8] {
+        self.fingerprint
+    }
+
+    /// What a rule of the detector means, by its number among [`crate::Detector::rules`], with its id; and whether it is exempt on a channel.
+    pub(crate) fn detector_rule(&self, rule: usize, exemptions: u64, channel: Option<Channel>) -> (&str, RuleUse, bool) {
+        let number = rules::detector_number(&self.catalog, rule);
+        let exempt = Exempt { all: &self.exemptions, applying: exemptions };
+        let id = self.catalog.detector_rules.get(rule).map_or("", String::as_str);
+        (id, self.uses.get(number).copied().flatten().unwrap_or(RuleUse::Off), exempt.covers(number, channel))
+    }
+
+    /// Whether the running sum of events is kept.
+    pub(crate) fn sums(&self) -> bool {
+        self.detecting.as_ref().is_some_and(|detecting| self.detector_rule(detecting.persistence_rule(), 0, None).1 != RuleUse::Off)
     }
 
     fn formula(&self) -> Formula<'_> {
@@ -260,13 +352,22 @@ impl<'t> Judge<'t> {
 
     /// Few messages without which nothing would block, chosen one by one; their events that the trajectory alarmed for are noted as hit. `None` when there
     /// are too many, or dropping does not help.
-    fn to_drop(&self, scanned: &mut Scanned<'_>, resampling: bool) -> Option<Vec<u32>> {
+    fn to_drop(&self, scanned: &mut Scanned<'_>, document: &Document<'_>, plan: &Plan, resampling: bool) -> Option<Vec<u32>> {
         let alarms = scanned.alarms.first().is_some_and(|alarm| alarm.counts_as == Some(RuleUse::Block));
         let detecting = self.detecting.as_ref().filter(|_| alarms);
-        let mut turns: Vec<(Turn, u32)> = scanned.turns.iter().copied().zip(scanned.turn_messages.iter().copied()).collect();
+        let messages = scanned.turn_messages.iter().copied().map(Some);
+        let mut turns: Vec<(Turn, Option<u32>)> = plan.prior.iter().map(|turn| (*turn, None)).collect();
+        turns.extend(scanned.turns.iter().copied().zip(messages));
         let mut dropped = scanned.blocked_messages.clone();
+        if alarms {
+            // What alarmed within the run does so whatever else is left out.
+            for alarmed in scanned.found.iter().filter(|found| found.alarmed) {
+                drop_too(&mut dropped, document.events.get(alarmed.event)?.message?);
+                scanned.hit_events.push(alarmed.event);
+            }
+        }
         while dropped.len() <= MAX_DROPPED {
-            turns.retain(|(_, message)| !dropped.contains(message));
+            turns.retain(|(_, message)| message.is_none_or(|message| !dropped.contains(&message)));
             scanned.steps.retain(|step| step.message.is_none_or(|message| !dropped.contains(&message)));
             let next = self.formula().heaviest(&turns, resampling).or_else(|| {
                 let heaviest = detecting?.heaviest(&scanned.steps)?;
@@ -292,8 +393,8 @@ impl<'t> Judge<'t> {
         wire::read(&Body::new(start), None, Direction::Request).format != Format::Unknown
     }
 
-    /// What an issue makes of the verdict, and its rule; `None` when it is only counted.
-    fn odd(&self, issue: Issue, recognised: bool, exempt: Exempt<'_>) -> Option<(Verdict, Reason<'t>)> {
+    /// The reason that an issue is; `None` when it is only counted.
+    fn odd(&self, issue: Issue, recognised: bool, exempt: Exempt<'_>) -> Option<Reason<'t>> {
         let unread = if issue.kind == IssueKind::Oversize { self.oversize } else { self.unparsed };
         let number = rules::issue_number(&self.catalog, issue.kind);
         let rule_use = match (self.uses.get(number).copied().flatten(), issue.kind.effect(), unread) {
@@ -306,7 +407,7 @@ impl<'t> Judge<'t> {
         };
         let verdict = rule_use.verdict();
         let raises = verdict > Verdict::Allow && (recognised || verdict < Verdict::Block);
-        (raises && !exempt.covers(number, None)).then(|| (verdict, Reason::of_rule(issue.kind.rule(), Some(rule_use))))
+        (raises && !exempt.covers(number, None)).then(|| Reason::of_rule(issue.kind.rule(), Some(rule_use)))
     }
 
     /// How many kinds of issues there are that an exemption covers.
@@ -326,9 +427,20 @@ impl<'t> Judge<'t> {
     }
 }
 
+/// The fingerprint of a policy and the tables.
+fn fingerprint(policy: &Policy, tables: &Tables<'_>) -> [u8; 8] {
+    // Numbers, names and lists are written in one way only; what could not be written would be like another policy that could not.
+    let mut bytes = postcard::to_allocvec(policy).unwrap_or_default();
+    bytes.extend(tables.categories.fingerprint.bytes());
+    bytes.extend(tables.detector.map_or("", |detector| detector.version).bytes());
+    let hash = bytes.iter().fold(Fnv1a::EMPTY, |hash, byte| hash.with(*byte)).value();
+    // All zeros stand for a run that was judged with none.
+    hash.max(1).to_le_bytes()
+}
+
 /// Where the strings of the hit events of `dropped` messages stand in the body. Nowhere when readers may disagree about the body.
-fn offending(document: &Document<'_>, hit_events: &[usize], dropped: &[u32]) -> Vec<RawString> {
-    if document.issues.worst().is_some_and(|issue| issue.kind.effect() == Effect::Refuse) {
+fn offending(document: &Document<'_>, issues: &Issues, hit_events: &[usize], dropped: &[u32]) -> Vec<RawString> {
+    if issues.worst().is_some_and(|issue| issue.kind.effect() == Effect::Refuse) {
         return Vec::new();
     }
     // Each once, whatever it was hit by.

@@ -24,6 +24,7 @@ pub mod detector;
 mod hash;
 pub mod judge;
 pub mod limits;
+mod look;
 #[cfg(feature = "operator-patterns")]
 pub mod operator;
 pub mod policy;

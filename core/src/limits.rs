@@ -141,3 +141,24 @@ pub const MAX_RUN_BYTES: usize = 512;
 pub const MAX_CALLER_BYTES: usize = 256;
 /// Most approvals that a gateway keeps, given and not.
 pub const MAX_APPROVALS: u32 = 4096;
+/// Histories that a run knows again, so that a retry, another branch or a sub-agent goes on from its own.
+pub const RUN_HEADS: usize = 4;
+/// Last events of the history that was judged last; where they stand in a row in another one, what follows is new.
+pub const RUN_TAIL: usize = 4;
+/// Events of a run that are known to be more than clean.
+pub const RUN_MARKS: usize = 20;
+/// Assistant texts of a run that are known to have left.
+pub const RUN_OUTGOING: usize = 16;
+/// Turns before a body's that the conversation score looks at where the server keeps the history: with the numbers of the default policy no window counts
+/// that ends more than 63 turns ago, and none is longer than 12.
+pub const RUN_TURNS: usize = 76;
+/// Most of them that hit anything and are told apart.
+pub const RUN_HIT_TURNS: usize = 24;
+/// Events of a caller's runs that are known to have counted.
+pub const CALLER_KNOWN: usize = 32;
+/// Events of a caller's runs that are known to have reached the alarm level.
+pub const CALLER_ALARMS: usize = 8;
+/// Most steps of a streamed response that its run takes afterwards; beyond, those go first that lower the sum.
+pub const MAX_NOTED_STEPS: usize = 1024;
+/// Most texts of one message of the assistant that are put together to see whether they left as one.
+pub const MAX_JOINED_TEXTS: usize = 16;

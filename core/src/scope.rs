@@ -24,25 +24,27 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Takes out of `document` what is not to be judged, and notes what is trusted.
-    pub(crate) fn apply(&self, document: &mut Document<'_>, direction: Direction) {
+    /// Whether each event of `document` is to be judged; notes what is trusted.
+    pub(crate) fn apply(&self, document: &mut Document<'_>, direction: Direction) -> Vec<bool> {
         if *self == Scope::default() {
-            return;
+            return document.events.iter().map(|_| true).collect();
         }
         // The last answer that something follows: what a client puts behind its own message answers nothing.
         let last = document.events.iter().filter(|event| event.channel.is_turn()).filter_map(|event| event.message).max();
         let answers = document.events.iter().filter(|event| role(event) == Some(Role::Assistant)).filter_map(|event| event.message);
         let answered = answers.filter(|answer| last.is_some_and(|last| *answer < last)).max();
         let old = answered.filter(|_| self.new_turns_only && direction == Direction::Request);
-        document.events.retain(|event| {
+        let judged = document.events.iter().map(|event| {
             let of_role = self.roles.is_empty() || role(event).is_none_or(|role| self.roles.contains(&role));
             let on_channel = self.channels.is_empty() || self.channels.contains(&event.channel);
             let is_new = old.is_none_or(|old| event.message.is_none_or(|message| message > old));
             of_role && on_channel && is_new
         });
+        let judged = judged.collect();
         for event in &mut document.events {
             event.trusted = role(event).is_some_and(|role| self.trusted_roles.contains(&role));
         }
+        judged
     }
 }
 

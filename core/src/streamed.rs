@@ -63,6 +63,8 @@ struct State {
     slots: Vec<Slot>,
     /// Hashes of the identifiers of the calls that were counted: some formats repeat a call when it is whole.
     counted: Vec<u64>,
+    /// Beside `outcome.ids`.
+    ids: Vec<String>,
     noted: Noted,
 }
 
@@ -103,7 +105,8 @@ impl Streamed {
             ids: Vec::new(),
         };
         let hint = Hint { direction: Direction::Response, ..hint };
-        let state = State { hint, outcome, blocked_at: None, slots: Vec::new(), counted: Vec::new(), noted: Noted::default() };
+        let state =
+            State { hint, outcome, blocked_at: None, slots: Vec::new(), counted: Vec::new(), ids: Vec::new(), noted: Noted::default() };
         Streamed { frames: Frames::new(framing, MAX_FRAME_BYTES), state }
     }
 
@@ -114,6 +117,11 @@ impl Streamed {
     /// What is to be stored in the run at its end. The run may have changed since it began.
     pub fn noted(&self) -> &Noted {
         &self.state.noted
+    }
+
+    /// What is to be stored in the run by now, and was not given yet. Clients go on with what they saw before the stream's end is known.
+    pub fn take_noted(&mut self) -> Noted {
+        core::mem::take(&mut self.state.noted)
     }
 
     /// Takes the next bytes, as they came.
@@ -156,6 +164,12 @@ impl Streamed {
         &self.state.outcome
     }
 
+    /// The first identifier of this kind that came; at most [`crate::limits::MAX_ID_BYTES`].
+    pub fn id(&self, kind: IdKind) -> Option<&str> {
+        let at = self.state.outcome.ids.iter().position(|known| *known == kind)?;
+        self.state.ids.get(at).map(String::as_str)
+    }
+
     /// Memory that the state takes beside its fixed size, in bytes.
     pub fn held_bytes(&self) -> usize {
         let slots = self.state.slots.iter().map(Slot::held_bytes);
@@ -196,6 +210,7 @@ impl State {
         for id in &document.ids {
             if !self.outcome.ids.contains(&id.kind) {
                 self.outcome.ids.push(id.kind);
+                self.ids.push(id.value.to_string());
             }
         }
         let ends = core::mem::take(&mut document.ends);

@@ -50,6 +50,16 @@ impl Trajectory {
         Ok(trajectory)
     }
 
+    /// The statistics with these numbers, as they were stored.
+    pub(crate) fn stored([events, over]: [u32; 2], [peak, cusum, persistence]: [f64; 3]) -> Self {
+        Trajectory { events, over, peak, cusum, persistence }
+    }
+
+    /// Leaves a part of the CUSUM, 0 to 1. What was its highest stays.
+    pub(crate) fn fade(&mut self, left: f64) {
+        self.cusum *= left;
+    }
+
     /// Takes the next event's score and gives the CUSUM after it: g = max(0, g + (score - drift)), from g = 0.
     ///
     /// # Errors
@@ -71,6 +81,11 @@ impl Trajectory {
     /// Number of events.
     pub fn events(&self) -> u32 {
         self.events
+    }
+
+    /// Number of events at or over the threshold.
+    pub fn over(&self) -> u32 {
+        self.over
     }
 
     /// The highest score; 0 of no events.

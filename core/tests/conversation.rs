@@ -204,12 +204,13 @@ proptest! {
 }
 
 /// The messages that are left out one by one, each the heaviest of what is left, until the score is below tau; at most `most`.
-fn left_out(formula: Formula<'_>, mut turns: Vec<(Turn, u32)>, most: usize) -> Vec<u32> {
+fn left_out(formula: Formula<'_>, turns: Vec<(Turn, u32)>, most: usize) -> Vec<u32> {
+    let mut turns: Vec<(Turn, Option<u32>)> = turns.into_iter().map(|(turn, message)| (turn, Some(message))).collect();
     let mut dropped = Vec::new();
     while let Some(heaviest) = formula.heaviest(&turns, false).filter(|_| dropped.len() < most) {
         let message = heaviest.expect("it is no resampling");
         dropped.push(message);
-        turns.retain(|(_, of)| *of != message);
+        turns.retain(|(_, of)| *of != Some(message));
     }
     dropped
 }

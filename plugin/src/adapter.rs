@@ -6,11 +6,8 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types;
 
-use crate::budget::Budget;
-use crate::event_id::EventIds;
 use crate::filter::{Filter, Flow, Shared};
 use crate::host::{Header, Host, HostError, LocalReply, LogLevel};
-use crate::metrics::Metrics;
 use crate::{abi, banner, config};
 
 proxy_wasm::main! {{
@@ -115,8 +112,7 @@ impl RootContext for Root {
         let bytes = abi::buffer(abi::PLUGIN_CONFIGURATION, 0, size).unwrap_or_default();
         match config::parse(&bytes) {
             Ok(rules) => {
-                let event_ids = EventIds::new(Gateway.now_ns(), &bytes);
-                self.shared = Some(Rc::new(Shared { rules, metrics: Metrics::define(&Gateway), event_ids, budget: Budget::default() }));
+                self.shared = Some(Rc::new(Shared::new(&Gateway, rules, &bytes)));
                 true
             }
             Err(refused) => {

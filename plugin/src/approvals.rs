@@ -11,7 +11,7 @@ use floodmark_core::limits::MAX_APPROVALS;
 
 use crate::host::Host;
 use crate::keys::{SubKey, first};
-use crate::metrics::{ApprovalCount, Metrics};
+use crate::metrics::{ApprovalCount, ApprovalCounters, TableCounters};
 use crate::state::table::{CallerTag, Change, Key, Outcome, Shape, Table};
 pub use record::Status;
 use record::{MAX_RECORD_BYTES, Record};
@@ -25,6 +25,7 @@ const TAG_DIGITS: usize = 8;
 pub struct Approvals {
     key: SubKey,
     ttl_ms: u64,
+    table: Table,
 }
 
 /// Who asks, and for what.
@@ -64,6 +65,16 @@ pub enum Answer {
     Impossible,
 }
 
+impl Answer {
+    /// The approval's id, where there is one.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Answer::Granted { id, .. } | Answer::Pending { id, .. } | Answer::Denied { id } => Some(id),
+            Answer::Impossible => None,
+        }
+    }
+}
+
 /// An operator's word on an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
@@ -94,12 +105,16 @@ pub enum Refused {
 
 impl Approvals {
     /// With the sub-key for approvals; each is void `ttl_s` seconds after it was asked for.
-    pub fn new(key: SubKey, ttl_s: u32) -> Self {
-        Approvals { key, ttl_ms: u64::from(ttl_s) * 1000 }
+    pub fn new(key: SubKey, ttl_s: u32, counters: TableCounters) -> Self {
+        let ttl_ms = u64::from(ttl_s) * 1000;
+        // As long as one lives it stays hotter than any that nobody approved, so asking much cannot push it out.
+        let half_life_ms = ttl_ms;
+        let shape = Shape { name: "approvals", entries: MAX_APPROVALS, payload_bytes: MAX_RECORD_BYTES, ttl_ms, half_life_ms };
+        Approvals { key, ttl_ms, table: Table::new(shape, counters) }
     }
 
     /// Asks for an approval: uses the one that is there, or leaves word that one is wanted.
-    pub fn ask(&self, host: &dyn Host, metrics: &Metrics, request: Request<'_>, now_ms: u64) -> Answer {
+    pub fn ask(&self, host: &dyn Host, counters: &ApprovalCounters, request: Request<'_>, now_ms: u64) -> Answer {
         let binding = self.binding(request);
         let mut answer = Answer::Impossible;
         let mut change = |standing: Option<&[u8]>| {
@@ -108,16 +123,16 @@ impl Approvals {
             answer = said;
             next.map_or(Change::Keep, |record| stored(&record))
         };
-        let kept = self.table(metrics).update(host, &binding, Some(request.caller), now_ms, &mut change);
+        let kept = self.table.update(host, &binding, Some(request.caller), now_ms, &mut change);
         // Nothing passes on an approval whose use could not be written down.
         if !kept.is_ok_and(|kept| kept.outcome != Outcome::Full) {
             answer = Answer::Impossible;
         }
         match answer {
-            Answer::Granted { .. } => metrics.approvals.count(host, ApprovalCount::Used),
-            Answer::Pending { new: true, .. } => metrics.approvals.count(host, ApprovalCount::Asked),
+            Answer::Granted { .. } => counters.count(host, ApprovalCount::Used),
+            Answer::Pending { new: true, .. } => counters.count(host, ApprovalCount::Asked),
             Answer::Pending { .. } | Answer::Denied { .. } => {}
-            Answer::Impossible => metrics.approvals.count(host, ApprovalCount::Impossible),
+            Answer::Impossible => counters.count(host, ApprovalCount::Impossible),
         }
         answer
     }
@@ -145,7 +160,15 @@ impl Approvals {
     ///
     /// # Errors
     /// Why it does not count; then nothing was changed.
-    pub fn decide(&self, host: &dyn Host, metrics: &Metrics, id: &str, approve: bool, by: &str, now_ms: u64) -> Result<Decided, Refused> {
+    pub fn decide(
+        &self,
+        host: &dyn Host,
+        counters: &ApprovalCounters,
+        id: &str,
+        approve: bool,
+        by: &str,
+        now_ms: u64,
+    ) -> Result<Decided, Refused> {
         let binding = binding_of(id).ok_or(Refused::Malformed)?;
         let mut decided = Err(Refused::Unknown);
         let mut change = |standing: Option<&[u8]>| {
@@ -168,18 +191,11 @@ impl Approvals {
             }
             Change::Keep
         };
-        self.table(metrics).update(host, &binding, None, now_ms, &mut change).map_err(|_| Refused::State)?;
+        self.table.update(host, &binding, None, now_ms, &mut change).map_err(|_| Refused::State)?;
         if let Ok(Decided { changed: true, .. }) = decided {
-            metrics.approvals.count(host, if approve { ApprovalCount::Approved } else { ApprovalCount::Denied });
+            counters.count(host, if approve { ApprovalCount::Approved } else { ApprovalCount::Denied });
         }
         decided
-    }
-
-    fn table(&self, metrics: &Metrics) -> Table {
-        // As long as one lives it stays hotter than any that nobody approved, so asking much cannot push it out.
-        let (ttl_ms, half_life_ms) = (self.ttl_ms, self.ttl_ms);
-        let shape = Shape { name: "approvals", entries: MAX_APPROVALS, payload_bytes: MAX_RECORD_BYTES, ttl_ms, half_life_ms };
-        Table::new(shape, metrics.approvals.table)
     }
 
     fn binding(&self, Request { caller, run, asked }: Request<'_>) -> Key {

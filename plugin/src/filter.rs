@@ -1,15 +1,18 @@
 //! The filter: one exchange's way through the plugin, as plain Rust over a [`Host`]. Each direction has a file; here is what both know.
 
+mod asking;
 mod following;
 mod found;
 mod request;
 mod response;
+mod within;
 
 use std::rc::Rc;
 
 use floodmark_core::wire::Rpc;
 use floodmark_core::{Action, Hint, Verdict};
 
+use crate::approvals::Answer;
 use crate::budget::Budget;
 use crate::config::{Mode, Rules, Ruleset};
 use crate::endpoints::{Desk, Visit};
@@ -19,6 +22,9 @@ use crate::labels::{ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, T
 use crate::metrics::Metrics;
 use crate::reply::{self, Asked};
 use crate::request::Request;
+use crate::session::Identity;
+use crate::state::State;
+use within::Within;
 
 /// What a callback tells the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,24 @@ pub struct Shared {
     pub event_ids: EventIds,
     /// Memory for copies.
     pub budget: Budget,
+    /// What is remembered across requests; `None` when nothing is.
+    pub state: Option<State>,
+}
+
+impl Shared {
+    /// What the exchanges of a checked configuration share. `bytes` is the configuration.
+    pub fn new(host: &dyn Host, rules: Rules, bytes: &[u8]) -> Self {
+        let metrics = Metrics::define(host);
+        let state = rules
+            .state
+            .as_ref()
+            .zip(rules.keys.first())
+            .map(|(config, secret)| State::new(secret, config, &rules.approvals, &metrics.state));
+        if state.is_some() {
+            State::warn_without(host);
+        }
+        Shared { event_ids: EventIds::new(host.now_ns(), bytes), rules, metrics, budget: Budget::default(), state }
+    }
 }
 
 /// One exchange: a request and its response.
@@ -74,6 +98,12 @@ struct Exchange {
     /// The judgement of the request.
     verdict: Option<Verdict>,
     action: Action,
+    /// Who it is from, where anything is remembered.
+    identity: Option<Rc<Identity>>,
+    /// Its run.
+    within: Option<Within>,
+    /// What came of asking for the approval that the request needs.
+    approval: Option<Answer>,
     /// We answered in the upstream's place: whatever comes now in the response's callbacks is our own.
     replied: bool,
 }
@@ -94,6 +124,9 @@ impl Filter {
             rpc: Rpc::default(),
             verdict: None,
             action: Action::Continue,
+            identity: None,
+            within: None,
+            approval: None,
             replied: false,
         };
         Filter { exchange, request: request::Half::default(), response: response::Half::default(), visit: None }

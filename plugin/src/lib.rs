@@ -22,6 +22,7 @@ pub mod metrics;
 pub mod path;
 pub mod reply;
 pub mod request;
+pub mod session;
 pub mod state;
 #[cfg(all(target_arch = "wasm32", feature = "trap-for-tests"))]
 mod trap;

@@ -142,6 +142,55 @@ impl TableCounters {
     }
 }
 
+/// What names a run, as counters and logs have it: the config's sources, then the first turn, then nothing.
+pub const RUN_SOURCES: [&str; 8] =
+    ["header", "mcp_session", "conversation", "previous_response", "a2a_context", "metadata", "fallback", "none"];
+
+/// Numbers of the counters of what is remembered across requests.
+#[derive(Clone, Debug, Default)]
+pub struct StateCounters {
+    /// In the order of [`crate::state::TABLES`].
+    pub tables: [TableCounters; 4],
+    /// In the order of [`RUN_SOURCES`].
+    sources: [Option<u32>; RUN_SOURCES.len()],
+    unavailable: Option<u32>,
+    caller_unknown: Option<u32>,
+    restarts: Option<u32>,
+}
+
+impl StateCounters {
+    fn define(host: &dyn Host) -> Self {
+        StateCounters {
+            tables: crate::state::TABLES.map(|table| TableCounters::define(host, table)),
+            sources: RUN_SOURCES.map(|source| host.define_counter(&["floodmark_runs_source=", source].concat()).ok()),
+            unavailable: host.define_counter("floodmark_state_unavailable").ok(),
+            caller_unknown: host.define_counter("floodmark_caller_unknown").ok(),
+            restarts: host.define_counter("floodmark_run_restarts").ok(),
+        }
+    }
+
+    /// A request was put into a run that this named.
+    pub fn source(&self, host: &dyn Host, source: &str) {
+        let position = RUN_SOURCES.iter().position(|known| *known == source);
+        count(host, position.and_then(|at| self.sources.get(at).copied().flatten()));
+    }
+
+    /// A request or response was judged alone because there is no shared data.
+    pub fn unavailable(&self, host: &dyn Host) {
+        count(host, self.unavailable);
+    }
+
+    /// A request says nothing of its caller.
+    pub fn caller_unknown(&self, host: &dyn Host) {
+        count(host, self.caller_unknown);
+    }
+
+    /// A request began another conversation of the same caller and opening.
+    pub fn restarted(&self, host: &dyn Host) {
+        count(host, self.restarts);
+    }
+}
+
 /// Numbers of all counters.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
@@ -153,6 +202,8 @@ pub struct Metrics {
     pub endpoints: Answers,
     /// Of approvals.
     pub approvals: ApprovalCounters,
+    /// Of what is remembered.
+    pub state: StateCounters,
     host_errors: Option<u32>,
 }
 
@@ -164,6 +215,7 @@ impl Metrics {
             response: Counters::define(host, &RESPONSE),
             endpoints: Answers::define(host),
             approvals: ApprovalCounters::define(host),
+            state: StateCounters::define(host),
             host_errors: host.define_counter("floodmark_host_errors").ok(),
         }
     }
@@ -228,21 +280,16 @@ impl ApprovalCount {
 
 /// Numbers of the counters of approvals.
 #[derive(Clone, Debug, Default)]
-pub struct ApprovalCounters {
-    what: [Option<u32>; ApprovalCount::ALL.len()],
-    /// Of their table.
-    pub table: TableCounters,
-}
+pub struct ApprovalCounters([Option<u32>; ApprovalCount::ALL.len()]);
 
 impl ApprovalCounters {
     fn define(host: &dyn Host) -> Self {
-        let what = ApprovalCount::ALL.map(|(_, name)| host.define_counter(&["floodmark_approvals_what=", name].concat()).ok());
-        ApprovalCounters { what, table: TableCounters::define(host, "approvals") }
+        ApprovalCounters(ApprovalCount::ALL.map(|(_, name)| host.define_counter(&["floodmark_approvals_what=", name].concat()).ok()))
     }
 
     /// Adds one.
     pub fn count(&self, host: &dyn Host, what: ApprovalCount) {
-        count(host, self.what.get(what as usize).copied().flatten());
+        count(host, self.0.get(what as usize).copied().flatten());
     }
 }
 

@@ -8,7 +8,7 @@ mod window;
 use alloc::vec::Vec;
 
 pub use params::{Params, Profile};
-pub use resampling::Resampling;
+pub use resampling::{Resampling, Streak};
 
 use crate::limits::{MAX_DROPPED, SCORE_TOLERANCE};
 use window::Window;
@@ -52,6 +52,17 @@ pub struct Score {
     pub score: f64,
     /// Whether it reaches tau.
     pub reaches_tau: bool,
+}
+
+impl Score {
+    /// The same of turns without the first so many: what lies before them has no place in it.
+    pub(crate) fn behind(mut self, first: usize) -> Self {
+        self.turn_scores.drain(..first.min(self.turn_scores.len()));
+        let place = |turn: usize| turn.checked_sub(first);
+        self.window = self.window.and_then(|(from, to)| Some((from.saturating_sub(first), place(to)?)));
+        self.peak_turn = self.peak_turn.and_then(place);
+        self
+    }
 }
 
 /// How turns become a score.
@@ -113,12 +124,12 @@ impl Formula<'_> {
         enough && !turns.is_empty()
     }
 
-    /// The message of the highest turn where the score reaches tau, by which those to leave out are chosen one by one; `None` in it when resampling
-    /// alone reaches tau: which messages are alike is not known here. `None` when the score is below tau.
-    pub fn heaviest(&self, turns: &[(Turn, u32)], resampling: bool) -> Option<Option<u32>> {
+    /// The message of the highest turn where the score reaches tau, by which those to leave out are chosen one by one; `None` in it when that turn
+    /// stands in none, or when resampling alone reaches tau: which messages are alike is not known here. `None` when the score is below tau.
+    pub fn heaviest(&self, turns: &[(Turn, Option<u32>)], resampling: bool) -> Option<Option<u32>> {
         let alone: Vec<Turn> = turns.iter().map(|(turn, _)| *turn).collect();
         let score = self.score(&alone, resampling);
-        score.reaches_tau.then(|| Some(turns.get(score.peak_turn?)?.1))
+        score.reaches_tau.then(|| turns.get(score.peak_turn?)?.1)
     }
 }
 

@@ -26,16 +26,77 @@ pub struct Resampling<'t> {
     /// Short messages that do not break a run.
     skipped: usize,
     seen: bool,
+    /// Earlier long messages that have still to be given.
+    wanted: usize,
+}
+
+/// Where a check of resampling is between two messages, without their texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streak {
+    /// Long messages that have to be at hand to go on.
+    texts: u8,
+    open: u8,
+    similar: u8,
+    short: u8,
+}
+
+impl Streak {
+    /// Largest packed form.
+    const MOST: u16 = 1 << 9;
+
+    /// As a number that is never 0.
+    pub fn pack(self) -> u16 {
+        let Streak { texts, open, similar, short } = self;
+        1 + (u16::from(texts & 7) | u16::from(open & 3) << 3 | u16::from(similar & 3) << 5 | u16::from(short & 3) << 7)
+    }
+
+    /// What [`Streak::pack`] gave; `None` of 0, and of what it never gives.
+    pub fn unpack(packed: u16) -> Option<Self> {
+        let bits = packed.checked_sub(1).filter(|_| packed <= Self::MOST)?;
+        let part = |at: u32, mask: u16| (bits >> at & mask) as u8;
+        let streak = Streak { texts: part(0, 7), open: part(3, 3), similar: part(5, 3), short: part(7, 3) };
+        (usize::from(streak.texts) <= RESAMPLING_MIN_PAIRS + 1 && streak.similar < RESAMPLING_MIN_PAIRS as u8).then_some(streak)
+    }
 }
 
 impl<'t> Resampling<'t> {
+    /// Goes on with a streak, once the messages that it needs were given to [`Resampling::push_before`].
+    pub fn resumed(profile: Profile, streak: Streak) -> Self {
+        let Streak { texts, open, similar, short } = streak;
+        let (open, similar, short) = (open.into(), similar.into(), short.into());
+        Resampling { open, similar, short, wanted: texts.into(), ..Resampling::new(profile) }
+    }
+
+    /// Takes the user message before those that are at hand, as [`Resampling::push`] does.
+    pub fn push_before(&mut self, text: impl Into<Cow<'t, str>>) {
+        let text = plain_spaces(text.into());
+        if self.wanted > 0 && has_words(&text, RESAMPLING_MIN_TOKENS) {
+            self.texts.push_front(text);
+            self.wanted -= 1;
+        }
+    }
+
+    /// Whether all earlier messages are at hand that are needed.
+    pub fn needs_no_more(&self) -> bool {
+        self.wanted == 0
+    }
+
+    /// Where it is now; `None` once resampling was seen: which message showed it is not in it.
+    pub fn streak(&self) -> Option<Streak> {
+        let byte = |count: usize| u8::try_from(count).ok();
+        let (texts, open, similar) = (byte(self.texts.len())?, byte(self.open)?, byte(self.similar)?);
+        // More short messages than break a run are no other than just as many.
+        let short = byte(self.short.min(self.skipped + 1))?;
+        (!self.seen).then_some(Streak { texts, open, similar, short })
+    }
+
     /// Before the first message.
     pub fn new(profile: Profile) -> Self {
         let skipped = match profile {
             Profile::Paper => 0,
             Profile::Floodmark => RESAMPLING_SKIPPED,
         };
-        Resampling { texts: VecDeque::new(), open: 0, similar: 0, short: 0, skipped, seen: false }
+        Resampling { texts: VecDeque::new(), open: 0, similar: 0, short: 0, skipped, seen: false, wanted: 0 }
     }
 
     /// Takes the next user message: in folded form, or as it came if it is ASCII, since ASCII letters are alike in any case here and every run of

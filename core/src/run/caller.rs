@@ -2,48 +2,60 @@
 
 use alloc::vec::Vec;
 
-use super::{Context, Unreadable};
+use serde::{Deserialize, Serialize};
+
+use super::key::Of;
+use super::noted::HotEvent;
+use super::record::Fingerprint;
+use super::{Context, Counted, Unreadable, first, fits, passed};
+use crate::conversation::drop_too;
 use crate::judge::{Judge, Judgement};
+use crate::limits::{CALLER_ALARMS, CALLER_KNOWN, MAX_CALLER_BYTES, MAX_DROPPED, MAX_REASONS};
+use crate::reason::Reason;
+use crate::rules::RuleUse;
+use crate::trajectory::Trajectory;
+use crate::verdict::Verdict;
+
+/// First byte of a caller's record.
+const VERSION: u8 = 1;
 
 /// What is remembered of a caller.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Caller {
     cusum: f64,
     touched_ms: u64,
     alarms: u32,
-}
-
-/// What a body counted in its run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counted {}
-
-impl Counted {
-    /// Whether it changes nothing of a caller.
-    pub fn is_empty(&self) -> bool {
-        true
-    }
+    /// Events by which the sum rose, the newest last.
+    known: Vec<Fingerprint>,
+    /// Events with which it reached the alarm level, the newest last.
+    alarmed: Vec<Fingerprint>,
 }
 
 impl Caller {
-    /// Reads a record.
+    /// Reads a record. Never panics, whatever the bytes.
     ///
     /// # Errors
-    /// When it is none of this version.
-    pub fn decode(_: &[u8]) -> Result<Self, Unreadable> {
-        Err(Unreadable)
+    /// When it is none of this version, has bytes behind its end, or holds a number that no record does.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let Some((&VERSION, rest)) = bytes.split_first().filter(|_| bytes.len() <= MAX_CALLER_BYTES) else { return Err(Unreadable) };
+        let (caller, rest) = postcard::take_from_bytes::<Caller>(rest).map_err(|_| Unreadable)?;
+        let fits = caller.known.len() <= CALLER_KNOWN && caller.alarmed.len() <= CALLER_ALARMS;
+        let sound = caller.cusum.is_finite() && caller.cusum >= 0.0 && fits && rest.is_empty();
+        if sound { Ok(caller) } else { Err(Unreadable) }
     }
 
-    /// The record, at most [`crate::limits::MAX_CALLER_BYTES`].
+    /// The record, at most [`MAX_CALLER_BYTES`].
     pub fn encode(&self) -> Vec<u8> {
-        Vec::new()
+        // Only a failing allocation fails here, and that does not return.
+        postcard::to_extend(self, Vec::from([VERSION])).unwrap_or_default()
     }
 
-    /// How much an eviction of it would forget: what eviction compares.
+    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and what already reached the alarm level.
     pub fn heat(&self) -> f32 {
-        self.cusum as f32
+        self.cusum as f32 + self.alarms as f32
     }
 
-    /// The running sum, as it was at [`Caller::touched_ms`].
+    /// The running sum since the last alarm, as it was at [`Caller::touched_ms`].
     pub fn cusum(&self) -> f64 {
         self.cusum
     }
@@ -57,15 +69,105 @@ impl Caller {
     pub fn touched_ms(&self) -> u64 {
         self.touched_ms
     }
+
+    /// Takes what a body or a streamed response counted; whether the sum reaches the alarm level with
+    /// one of its events, or did before.
+    pub fn absorb(&mut self, counted: &Counted, judge: &Judge<'_>, context: &Context<'_>) -> bool {
+        !self.take(counted, judge, context).is_empty()
+    }
+
+    fn take(&mut self, counted: &Counted, judge: &Judge<'_>, context: &Context<'_>) -> Vec<HotEvent> {
+        let (now_ms, left) = passed(self.touched_ms, context.now_ms, context.half_life_ms);
+        self.touched_ms = now_ms;
+        self.cusum *= left;
+        let Some(detecting) = judge.detecting() else { return Vec::new() };
+        let rule = |channel| judge.detector_rule(detecting.caller_rule(), counted.exemptions, Some(channel));
+        let mut alarms: Vec<HotEvent> = Vec::new();
+        let mut sum = Trajectory::stored([0, 0], [0.0, self.cusum, self.cusum]);
+        for step in &counted.steps {
+            let (_, rule_use, exempt) = rule(step.channel);
+            if exempt || rule_use == RuleUse::Off || step.in_history && self.known.contains(&step.fingerprint) {
+                continue;
+            }
+            if detecting.is_hot(step.score) {
+                note(&mut self.known, step.fingerprint, CALLER_KNOWN);
+            }
+            // What is no number alarms.
+            let sum_after = sum.push(step.score, detecting.params()).unwrap_or(f64::INFINITY);
+            if detecting.alarms_caller(sum_after) {
+                sum = Trajectory::default();
+                self.alarms = self.alarms.saturating_add(1);
+                note(&mut self.alarmed, step.fingerprint, CALLER_ALARMS);
+            }
+        }
+        self.cusum = sum.cusum();
+        for hot in &counted.hot {
+            let (_, rule_use, exempt) = rule(hot.channel);
+            if !exempt && rule_use != RuleUse::Off && self.alarmed.contains(&hot.fingerprint) {
+                alarms.push(*hot);
+            }
+        }
+        alarms
+    }
+}
+
+/// Puts a fingerprint at the end of a list.
+fn note(list: &mut Vec<Fingerprint>, fingerprint: Fingerprint, most: usize) {
+    list.retain(|known| *known != fingerprint);
+    list.push(fingerprint);
+    fits(list, most);
 }
 
 impl<'t> Judge<'t> {
-    /// Takes what a body counted to its caller: raises the judgement when that reaches the alarm level, and gives the caller to be stored. May be called
-    /// again with another caller's record after a conflict, on a clone of the judgement.
-    pub fn caller<'j>(&'j self, judgement: &mut Judgement<'j>, caller: &Caller, _: &Counted, _: &Context<'_>) -> Caller {
+    /// Takes what a body counted to its caller: raises the judgement when that reaches the alarm level, or when the body holds an event that did before, and
+    /// gives the caller to be stored. May be called again with another record of the caller after a conflict, on a clone of the judgement.
+    pub fn caller<'j>(&'j self, judgement: &mut Judgement<'j>, caller: &Caller, counted: &Counted, context: &Context<'_>) -> Caller {
+        let mut next = caller.clone();
+        let alarms = next.take(counted, self, context);
         if let Some(run) = &mut judgement.run {
-            run.caller_cusum = Some(caller.cusum);
+            run.caller_cusum = Some(next.cusum);
         }
-        caller.clone()
+        let (Some(alarm), Some(detecting)) = (alarms.first(), self.detecting()) else { return next };
+        let number = detecting.caller_rule();
+        let (id, rule_use, _) = self.detector_rule(number, counted.exemptions, Some(alarm.channel));
+        let rule_use = match rule_use {
+            RuleUse::Score => RuleUse::Block,
+            RuleUse::Ask => asked(judgement, &mut next, &alarms, context),
+            other => other,
+        };
+        let reason = Reason { channel: Some(alarm.channel), turn: alarm.message, ..Reason::of_rule(id, Some(rule_use)) };
+        if let Some(detected) = &mut judgement.detected {
+            detected.met(number, Some(rule_use));
+        }
+        if rule_use == RuleUse::Block {
+            // With other text in their place the caller's sum is the same, so nothing of the body can be replaced.
+            judgement.offending_strings.clear();
+            if judgement.verdict < Verdict::Block || !judgement.drop_messages.is_empty() {
+                alarms.iter().filter_map(|alarm| alarm.message).for_each(|message| drop_too(&mut judgement.drop_messages, message));
+                if judgement.drop_messages.len() > MAX_DROPPED {
+                    judgement.drop_messages.clear();
+                }
+            }
+        }
+        judgement.raise(reason.clone());
+        judgement.reasons.insert(0, reason);
+        judgement.reasons.truncate(MAX_REASONS);
+        next
     }
+}
+
+/// What asking means: nothing but a word once it was approved, and then the events are forgotten as those that alarmed.
+fn asked(judgement: &mut Judgement<'_>, caller: &mut Caller, alarms: &[HotEvent], context: &Context<'_>) -> RuleUse {
+    let mut digest = context.key.digest(Of::Asked);
+    alarms.iter().for_each(|alarm| digest.bytes(&alarm.fingerprint));
+    let asked = Some(first(&digest.end()));
+    if context.approved == asked {
+        caller.alarmed.retain(|known| alarms.iter().all(|alarm| alarm.fingerprint != *known));
+        return RuleUse::Flag;
+    }
+    if let Some(run) = &mut judgement.run {
+        // One thing is approved after the other.
+        run.asked = run.asked.or(asked);
+    }
+    RuleUse::Ask
 }

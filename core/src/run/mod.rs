@@ -8,15 +8,23 @@
 
 mod caller;
 mod key;
+mod marks;
 mod noted;
 mod opened;
+pub(crate) mod plan;
 mod record;
+mod settle;
+#[cfg(test)]
+mod tests;
+mod turns;
 
-pub use caller::{Caller, Counted};
+pub use caller::Caller;
 pub use key::RunKey;
-pub use noted::Noted;
+pub use noted::{Counted, Noted};
 pub use opened::Opened;
 pub use record::{Run, Unreadable};
+
+use alloc::vec::Vec;
 
 use crate::judge::Judgement;
 use crate::wire::{Document, IdKind};
@@ -102,4 +110,9 @@ fn passed(touched_ms: u64, now_ms: u64, half_life_ms: u64) -> (u64, f64) {
 /// The first bytes of a digest.
 fn first<const N: usize>(digest: &[u8; 32]) -> [u8; N] {
     digest.first_chunk().copied().unwrap_or([0; N])
+}
+
+/// Takes the oldest out of a list, the newest last, until it is no longer than `most`.
+fn fits<T>(list: &mut Vec<T>, most: usize) {
+    list.drain(..list.len().saturating_sub(most));
 }

@@ -1,17 +1,139 @@
-//! What a response adds to its run once it has left: assistant text, and where the server keeps the history its events.
+//! What a judgement counted, and what a response adds to its run once it has left.
 
+use alloc::string::String;
 use alloc::vec::Vec;
+
+use super::key::{Of, RunKey};
+use super::record::Fingerprint;
+use super::{first, fits};
+use crate::conversation::Turn;
+use crate::limits::{MAX_NOTED_STEPS, RUN_OUTGOING};
+use crate::wire::{Channel, Document, Event};
+
+/// A step that the run took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CountedStep {
+    pub score: f64,
+    pub fingerprint: Fingerprint,
+    pub channel: Channel,
+    pub message: Option<u32>,
+    /// It stands before the last message of the assistant, so another run may have counted it.
+    pub in_history: bool,
+}
+
+/// An event by which the sum rises, whether it is new or was counted before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct HotEvent {
+    pub fingerprint: Fingerprint,
+    pub channel: Channel,
+    pub message: Option<u32>,
+}
+
+/// What a body counted in its run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// In wire order.
+    pub(crate) steps: Vec<CountedStep>,
+    /// All of the body that were looked at.
+    pub(crate) hot: Vec<HotEvent>,
+    /// The turns, each with its weightiest pattern.
+    pub(crate) turns: Vec<(Turn, Option<u16>)>,
+    /// The steps count in the running sum, not in the statistics only.
+    pub(crate) sums: bool,
+    /// The exemptions of the request.
+    pub(crate) exemptions: u64,
+}
+
+impl Counted {
+    /// Whether it changes nothing of a caller, and nothing of the caller's can change the judgement.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.hot.is_empty()
+    }
+}
 
 /// What is noted of one response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Noted {
-    /// Fingerprints of assistant texts.
-    pub(crate) texts: Vec<[u8; 4]>,
+    /// Fingerprints of assistant texts that left.
+    pub(crate) texts: Vec<Fingerprint>,
+    /// What its messages counted, where the server keeps the history.
+    pub(crate) counted: Counted,
 }
 
 impl Noted {
     /// Whether there is nothing to store.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.texts.is_empty() && self.counted.steps.is_empty() && self.counted.turns.is_empty()
     }
+
+    /// What its events add to their caller, where the server keeps the history.
+    pub fn counted(&self) -> &Counted {
+        &self.counted
+    }
+
+    /// The assistant texts of a document: each, and all of them joined.
+    pub(crate) fn of(document: &Document<'_>, key: &RunKey) -> Self {
+        let mut noted = Noted::default();
+        let (mut joined, mut texts) = (String::new(), 0);
+        for event in document.events.iter().filter(|event| event.channel == Channel::Assistant) {
+            noted.text(key, &event.text);
+            noted.text(key, event.parts());
+            joined.push_str(event.parts());
+            texts += 1;
+        }
+        if texts > 1 {
+            noted.text(key, &joined);
+        }
+        noted
+    }
+
+    /// Notes a text; the newest count.
+    pub(crate) fn text(&mut self, key: &RunKey, text: &str) {
+        if let Some(fingerprint) = outgoing(key, [text])
+            && !self.texts.contains(&fingerprint)
+        {
+            self.texts.push(fingerprint);
+            fits(&mut self.texts, RUN_OUTGOING);
+        }
+    }
+
+    /// Adds what one of its messages counted. When that is too much, first what lowers the sum goes.
+    pub(crate) fn add(&mut self, counted: Counted) {
+        let Counted { steps, hot, turns, sums, exemptions } = counted;
+        let all = &mut self.counted;
+        (all.sums, all.exemptions) = (sums, exemptions);
+        for step in steps {
+            let rises = |step: &CountedStep| hot.iter().any(|hot| hot.fingerprint == step.fingerprint);
+            if all.steps.len() < MAX_NOTED_STEPS || rises(&step) {
+                all.steps.push(step);
+            }
+            if all.steps.len() > MAX_NOTED_STEPS {
+                let lowers = all.steps.iter().position(|step| all.hot.iter().all(|hot| hot.fingerprint != step.fingerprint));
+                all.steps.remove(lowers.unwrap_or(0));
+            }
+        }
+        all.hot.extend(hot);
+        fits(&mut all.hot, MAX_NOTED_STEPS);
+        all.turns.extend(turns);
+        fits(&mut all.turns, MAX_NOTED_STEPS);
+    }
+}
+
+/// The fingerprint of an assistant's text, whatever its white space; `None` when there is nothing else.
+pub(crate) fn outgoing<'t>(key: &RunKey, texts: impl IntoIterator<Item = &'t str>) -> Option<Fingerprint> {
+    let mut digest = key.digest(Of::Outgoing);
+    let mut some = false;
+    for word in texts.into_iter().flat_map(str::split_ascii_whitespace) {
+        digest.bytes(word.as_bytes());
+        some = true;
+    }
+    some.then(|| first(&digest.end()))
+}
+
+/// Whether an assistant's message in a request left through this gateway: each text of it alone, or all of them joined.
+pub(crate) fn has_left(known: &[Fingerprint], key: &RunKey, event: &Event<'_>, message: &[&Event<'_>]) -> bool {
+    let left = |fingerprint: Option<Fingerprint>| fingerprint.is_none_or(|text| known.contains(&text));
+    // What stands beside the text is shown to the model too.
+    left(outgoing(key, [&*event.text]))
+        || event.records_at == event.text.len() && message.len() > 1 && left(outgoing(key, message.iter().map(|event| event.parts())))
 }

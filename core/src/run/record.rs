@@ -1,87 +1,155 @@
-//! The record of a run.
+//! The record of a run: bounded, versioned, and checked when it is read.
 
 use alloc::vec::Vec;
 
-use super::{Context, Noted};
+use serde::{Deserialize, Serialize};
+
+use super::marks::Marks;
+use super::turns::Turns;
+use super::{Context, Counted, Noted, fits, passed};
+use crate::conversation::Streak;
+use crate::detected::Detecting;
 use crate::judge::Judge;
+use crate::limits::{MAX_RUN_BYTES, RUN_HEADS, RUN_OUTGOING, RUN_TAIL};
+use crate::trajectory::Trajectory;
 
 /// A record that is none of this version, or holds what no record does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable;
 
+/// First byte of a run's record.
+const VERSION: u8 = 1;
+
+/// The start of a keyed digest by which an event is known again.
+pub(crate) type Fingerprint = [u8; 4];
+
+/// A history that was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// Its number of events, all in messages.
+    pub events: u32,
+    /// Their chain.
+    pub chain: [u8; 8],
+    /// The digest of what stood outside the messages.
+    pub frame: [u8; 8],
+    /// Something was found there.
+    pub frame_hit: bool,
+    /// [`Streak::pack`], or 0 when it is not known.
+    pub streak: u16,
+}
+
 /// What is remembered of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    touched_ms: u64,
+    /// What it was judged with.
+    pub(crate) policy: [u8; 8],
+    pub(crate) touched_ms: u64,
+    pub(crate) events: u32,
+    pub(crate) over: u32,
+    pub(crate) peak: f64,
+    /// The running sum of the statistics, which no alarm resets.
+    pub(crate) sum: f64,
+    pub(crate) persistence: f64,
+    /// The running sum since the last alarm.
+    pub(crate) cusum: f64,
+    pub(crate) alarms: u16,
+    pub(crate) restarts: u16,
+    pub(crate) rewritten: u16,
+    pub(crate) overflow: bool,
+    pub(crate) turns: Turns,
+    /// The newest first.
+    pub(crate) heads: Vec<Head>,
+    /// The last events of the history that was judged last, in its order.
+    pub(crate) tail: Vec<Fingerprint>,
+    pub(crate) marks: Marks,
+    /// Assistant texts that left, the newest last.
+    pub(crate) outgoing: Vec<Fingerprint>,
 }
 
 impl Run {
-    /// Reads a record.
+    /// Reads a record. Never panics, whatever the bytes.
     ///
     /// # Errors
-    /// When it is none of this version.
-    pub fn decode(_: &[u8]) -> Result<Self, Unreadable> {
-        Err(Unreadable)
+    /// When it is none of this version, has bytes behind its end, or holds a number that no record does.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let Some((&VERSION, rest)) = bytes.split_first().filter(|_| bytes.len() <= MAX_RUN_BYTES) else { return Err(Unreadable) };
+        let (run, rest) = postcard::take_from_bytes::<Run>(rest).map_err(|_| Unreadable)?;
+        if rest.is_empty() && run.is_sound() { Ok(run) } else { Err(Unreadable) }
     }
 
-    /// The record, at most [`crate::limits::MAX_RUN_BYTES`].
+    /// The record, at most [`MAX_RUN_BYTES`].
     pub fn encode(&self) -> Vec<u8> {
-        Vec::new()
+        // Only a failing allocation fails here, and that does not return.
+        postcard::to_extend(self, Vec::from([VERSION])).unwrap_or_default()
     }
 
-    /// How much an eviction of it would forget: what eviction compares.
+    fn is_sound(&self) -> bool {
+        let sums = [self.sum, self.persistence, self.cusum];
+        self.over <= self.events
+            && (0.0..=1.0).contains(&self.peak)
+            && sums.iter().all(|sum| sum.is_finite() && *sum >= 0.0)
+            && self.sum <= self.persistence
+            && self.turns.is_sound()
+            && self.marks.is_sound()
+            && self.heads.len() <= RUN_HEADS
+            && self.heads.iter().all(|head| head.events > 0 && (head.streak == 0 || Streak::unpack(head.streak).is_some()))
+            && self.tail.len() <= RUN_TAIL
+            && self.outgoing.len() <= RUN_OUTGOING
+    }
+
+    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and what already reached the alarm level.
     pub fn heat(&self) -> f32 {
-        0.0
+        self.cusum as f32 + f32::from(self.alarms)
     }
 
     /// Events that counted: user messages, tool results and calls.
     pub fn events(&self) -> u32 {
-        0
-    }
-
-    /// The running sum, as it was at [`Run::touched_ms`].
-    pub fn cusum(&self) -> f64 {
-        0.0
-    }
-
-    /// The highest value that the sum, never reset by an alarm, had.
-    pub fn persistence(&self) -> f64 {
-        0.0
+        self.events
     }
 
     /// Events at or over the threshold of suspicion.
     pub fn over(&self) -> u32 {
-        0
+        self.over
     }
 
     /// Turns, where the server keeps the history.
     pub fn turns(&self) -> u32 {
-        0
+        self.turns.count()
     }
 
     /// The highest score of an event.
     pub fn peak(&self) -> f64 {
-        0.0
+        self.peak
+    }
+
+    /// The running sum since the last alarm, as it was at [`Run::touched_ms`].
+    pub fn cusum(&self) -> f64 {
+        self.cusum
+    }
+
+    /// The highest value of the sum that no alarm resets.
+    pub fn persistence(&self) -> f64 {
+        self.persistence
     }
 
     /// How often the sum reached the alarm level.
     pub fn alarms(&self) -> u32 {
-        0
+        self.alarms.into()
     }
 
     /// Requests that began another conversation of the same caller and opening.
     pub fn restarts(&self) -> u32 {
-        0
+        self.restarts.into()
     }
 
     /// Requests whose history did not go on from one that was judged.
     pub fn rewritten(&self) -> u32 {
-        0
+        self.rewritten.into()
     }
 
     /// Whether more stood in it than is remembered.
     pub fn overflow(&self) -> bool {
-        false
+        self.overflow
     }
 
     /// Unix time in milliseconds of the last body that was judged in it.
@@ -89,8 +157,53 @@ impl Run {
         self.touched_ms
     }
 
-    /// Takes what is noted of a response.
-    pub fn absorb(&mut self, _: &Noted, _: &Judge<'_>, context: &Context<'_>) {
-        self.touched_ms = self.touched_ms.max(context.now_ms);
+    /// Takes what is noted of a response, whatever was stored since it began.
+    pub fn absorb(&mut self, noted: &Noted, judge: &Judge<'_>, context: &Context<'_>) {
+        let (mut stats, mut cusum) = self.at(context);
+        if let Some(detecting) = judge.detecting() {
+            self.add(detecting, &mut stats, &mut cusum, &noted.counted);
+        }
+        self.store(stats, cusum);
+        if self.policy == judge.fingerprint() || self.policy == [0; 8] {
+            self.policy = judge.fingerprint();
+            self.turns.add(noted.counted.turns.iter().copied());
+        }
+        noted.texts.iter().for_each(|text| self.note_outgoing(*text));
+    }
+
+    fn add(&mut self, detecting: &Detecting<'_>, stats: &mut Trajectory, cusum: &mut Trajectory, counted: &Counted) {
+        for step in &counted.steps {
+            // A score that is no number was an alarm already.
+            let _ = stats.push(step.score, detecting.params());
+            if counted.sums && detecting.alarms(cusum, step.score) {
+                *cusum = Trajectory::default();
+                self.alarms = self.alarms.saturating_add(1);
+                self.marks.alarm(step.fingerprint);
+            }
+        }
+    }
+
+    /// The statistics and the running sum at the time of `context`, which becomes the run's.
+    pub(crate) fn at(&mut self, context: &Context<'_>) -> (Trajectory, Trajectory) {
+        let (now_ms, left) = passed(self.touched_ms, context.now_ms, context.half_life_ms);
+        self.touched_ms = now_ms;
+        let mut stats = Trajectory::stored([self.events, self.over], [self.peak, self.sum, self.persistence]);
+        let mut cusum = Trajectory::stored([0, 0], [0.0, self.cusum, self.cusum]);
+        stats.fade(left);
+        cusum.fade(left);
+        (stats, cusum)
+    }
+
+    pub(crate) fn store(&mut self, stats: Trajectory, cusum: Trajectory) {
+        (self.events, self.over) = (stats.events(), stats.over());
+        (self.peak, self.sum, self.persistence) = (stats.peak(), stats.cusum(), stats.persistence());
+        self.cusum = cusum.cusum();
+    }
+
+    /// Notes that an assistant's text left.
+    pub(crate) fn note_outgoing(&mut self, text: Fingerprint) {
+        self.outgoing.retain(|known| *known != text);
+        self.outgoing.push(text);
+        fits(&mut self.outgoing, RUN_OUTGOING);
     }
 }

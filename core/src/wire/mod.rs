@@ -9,6 +9,7 @@ pub mod format;
 pub mod formats;
 pub mod issue;
 pub mod json;
+pub mod named;
 mod read;
 pub mod stream;
 pub mod table;
@@ -18,5 +19,6 @@ pub use document::{BodyId, Channel, Document, Ends, Event, IdKind, RECORD_BORDER
 pub use encoding::{Codings, Decoded};
 pub use format::{Direction, Format};
 pub use issue::{Effect, Issue, IssueKind, Issues};
+pub use named::named_string;
 pub use read::{arguments_spelled, read, read_frame};
 pub use stream::{Frame, Frames, Framing, write_frame};

@@ -46,7 +46,7 @@ impl Gateway {
     pub fn open(&mut self, request: &Request) -> Result<StreamId, Trapped> {
         let id = self.next_stream;
         self.next_stream += 1;
-        self.vm.host_mut().streams.insert(id, Stream::default());
+        self.vm.host_mut().streams.insert(id, Stream { source: request.source.clone(), ..Stream::default() });
         let root = self.vm.host().root;
         self.enter("proxy_on_context_create", &[id, root])?;
         let end = request.chunks.is_empty() && request.trailers.is_none();

@@ -27,6 +27,8 @@ pub struct Message<From> {
     pub chunks: Vec<Vec<u8>>,
     /// Trailers; with them the body never says end of stream.
     pub trailers: Option<Headers>,
+    /// Where a request comes from, as Envoy's `source.address` says it: address and port. Without it the property is not found.
+    pub source: Option<String>,
     from: PhantomData<From>,
 }
 
@@ -42,6 +44,12 @@ impl Request {
     pub fn from_headers(headers: Headers, last: bool) -> Self {
         let chunks = if last { Vec::new() } else { vec![Vec::new()] };
         Self { chunks, ..Self::of(headers) }
+    }
+
+    /// Says where it comes from.
+    #[must_use]
+    pub fn from_address(self, address: impl ToString) -> Self {
+        Self { source: Some(address.to_string()), ..self }
     }
 
     /// A JSON body in one piece with its length announced.
@@ -67,7 +75,7 @@ impl UpstreamReply {
 
 impl<From> Message<From> {
     fn of(headers: Headers) -> Self {
-        Self { headers, chunks: Vec::new(), trailers: None, from: PhantomData }
+        Self { headers, chunks: Vec::new(), trailers: None, source: None, from: PhantomData }
     }
 
     fn json_body(self, body: Vec<u8>) -> Self {

@@ -124,6 +124,8 @@ pub(super) struct Wishes {
 /// One HTTP stream.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
+    /// The client's address and port.
+    pub(super) source: Option<String>,
     pub(super) request: Half,
     pub(super) response: Half,
     pub(super) filter_state: BTreeMap<String, Vec<u8>>,

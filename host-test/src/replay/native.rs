@@ -1,40 +1,40 @@
 //! The plugin's filter run natively over a host in memory.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use floodmark_plugin::budget::Budget;
 use floodmark_plugin::config;
-use floodmark_plugin::event_id::EventIds;
 use floodmark_plugin::filter::{Filter, Flow, Shared};
 use floodmark_plugin::host::{Header, Host, HostError, LocalReply, LogLevel};
-use floodmark_plugin::metrics::Metrics;
 
-use crate::emulator::Request;
+use crate::emulator::{Options, Request};
 
 /// The ABI's status for something that is not there.
 const NOT_FOUND: HostError = HostError(1);
-/// `PROXY_STATUS_UNIMPLEMENTED`.
-const UNIMPLEMENTED: HostError = HostError(12);
 
 /// A configured filter.
 #[derive(Debug)]
 pub(super) struct Native {
     shared: Rc<Shared>,
+    data: Data,
 }
+
+/// Shared data: values and versions by key. All lines of a replay are one gateway's.
+type Data = Rc<RefCell<BTreeMap<String, (Vec<u8>, u32)>>>;
 
 impl Native {
     pub(super) fn new(configuration: &str) -> Result<Self, config::ConfigError> {
         let rules = config::parse(configuration.as_bytes())?;
-        let metrics = Metrics::define(&Memory::default());
-        let event_ids = EventIds::new(0, configuration.as_bytes());
-        Ok(Self { shared: Rc::new(Shared { rules, metrics, event_ids, budget: Budget::default() }) })
+        let host = Memory::default();
+        Ok(Self { shared: Rc::new(Shared::new(&host, rules, configuration.as_bytes())), data: host.data })
     }
 
     /// The report on one request, whose body comes in the request's chunks; `None` when the filter lets it pass unread.
     pub(super) fn report(&self, request: &Request) -> Option<String> {
         let mut host = Memory {
             headers: request.headers.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.to_vec())).collect(),
+            data: Rc::clone(&self.data),
             ..Memory::default()
         };
         let mut filter = Filter::new(Rc::clone(&self.shared));
@@ -61,6 +61,7 @@ struct Memory {
     headers: Vec<Header>,
     body: Vec<u8>,
     report: RefCell<Option<String>>,
+    data: Data,
 }
 
 impl Host for Memory {
@@ -116,12 +117,14 @@ impl Host for Memory {
         Ok(())
     }
 
-    fn shared_data(&self, _: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
-        Err(UNIMPLEMENTED)
+    fn shared_data(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
+        Ok(self.data.borrow().get(key).cloned())
     }
 
-    fn set_shared_data(&self, _: &str, _: &[u8], _: u32) -> Result<bool, HostError> {
-        Err(UNIMPLEMENTED)
+    /// Nobody else writes here, so the version always fits.
+    fn set_shared_data(&self, key: &str, value: &[u8], _: u32) -> Result<bool, HostError> {
+        self.data.borrow_mut().insert(key.to_owned(), (value.to_vec(), 1));
+        Ok(true)
     }
 
     fn define_counter(&self, _: &str) -> Result<u32, HostError> {
@@ -134,7 +137,8 @@ impl Host for Memory {
 
     fn log(&self, _: LogLevel, _: &str) {}
 
+    /// The emulator's clock, which stands still.
     fn now_ns(&self) -> u64 {
-        0
+        Options::default().now_ns
     }
 }

@@ -149,8 +149,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, max: usize, grace: D
             _ = &mut stopped => break,
             Some(_) = connections.join_next() => {}
             (place, accepted) = next => match accepted {
-                Ok((stream, _)) => {
-                    let serving = serve(stream, Arc::clone(&shared), graceful.watcher());
+                Ok((stream, client)) => {
+                    let serving = serve(stream, client, Arc::clone(&shared), graceful.watcher());
                     connections.spawn(async move {
                         serving.await;
                         drop(place);
@@ -169,10 +169,13 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, max: usize, grace: D
     connections.shutdown().await;
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>, watcher: Watcher) {
+async fn serve(stream: TcpStream, client: SocketAddr, shared: Arc<Shared>, watcher: Watcher) {
     // Events of a stream would otherwise wait for the client's delayed ACK.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| exchange::answer(Arc::clone(&shared), request));
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(client);
+        exchange::answer(Arc::clone(&shared), request)
+    });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD_BYTES);
     // An error here is a client that went away, or a stream that was broken on purpose; the access log has it.

@@ -1,5 +1,6 @@
 //! One request, from its head to its line in the access log: in a VM as soon as it may have one.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hyper::Request;
@@ -17,6 +18,8 @@ use crate::emulator::{Gateway, Headers, Look, Request as Opening, StreamId, Trap
 pub(super) struct Stream {
     shared: Arc<Shared>,
     record: Mutex<Record>,
+    /// The client's address and port.
+    source: Option<SocketAddr>,
     place: OnceLock<Place>,
 }
 
@@ -30,7 +33,8 @@ struct Place {
 impl Stream {
     pub(super) fn new(shared: &Arc<Shared>, request: &Request<Incoming>) -> Arc<Self> {
         let record = Mutex::new(Record::new(request));
-        Arc::new(Self { shared: Arc::clone(shared), record, place: OnceLock::new() })
+        let source = request.extensions().get().copied();
+        Arc::new(Self { shared: Arc::clone(shared), record, source, place: OnceLock::new() })
     }
 
     /// What is common to all requests.
@@ -52,7 +56,12 @@ impl Stream {
         let (stream, own) = (Arc::clone(self), Arc::clone(&vm));
         // The job itself notes where the stream is: a client that leaves meanwhile takes with it whoever waits for the job.
         let opened = vm.run(move |gateway| {
-            let id = gateway.open(&Opening::from_headers(headers, last)).inspect_err(|_| own.leave())?;
+            let opening = Opening::from_headers(headers, last);
+            let opening = match stream.source {
+                Some(source) => opening.from_address(source),
+                None => opening,
+            };
+            let id = gateway.open(&opening).inspect_err(|_| own.leave())?;
             // Nobody else enters the same request.
             let _ = stream.place.set(Place { vm: own, id, permit });
             gateway.look(id)

@@ -3,6 +3,7 @@
 use super::*;
 use crate::filter::tests::memory::Memory;
 use crate::keys::Secret;
+use crate::metrics::Metrics;
 
 const CALLER: CallerTag = [1; 8];
 const RUN: Key = [2; 16];
@@ -25,11 +26,12 @@ impl Gateway {
     fn new() -> Self {
         let host = Memory::default();
         let metrics = Metrics::define(&host);
-        Gateway { host, metrics, approvals: Approvals::new(key(7), TTL_S) }
+        let [.., table] = metrics.state.tables;
+        Gateway { host, metrics, approvals: Approvals::new(key(7), TTL_S, table) }
     }
 
     fn ask(&self, request: Request<'_>, now_ms: u64) -> Answer {
-        self.approvals.ask(&self.host, &self.metrics, request, now_ms)
+        self.approvals.ask(&self.host, &self.metrics.approvals, request, now_ms)
     }
 
     /// The id of what is pending.
@@ -41,7 +43,7 @@ impl Gateway {
     }
 
     fn decide(&self, id: &str, approve: bool, now_ms: u64) -> Result<(Status, bool), Refused> {
-        let decided = self.approvals.decide(&self.host, &self.metrics, id, approve, "ops", now_ms)?;
+        let decided = self.approvals.decide(&self.host, &self.metrics.approvals, id, approve, "ops", now_ms)?;
         assert_eq!(decided.run, RUN);
         Ok((decided.status, decided.changed))
     }
@@ -99,7 +101,7 @@ fn it_is_for_one_caller_one_run_and_one_thing() {
     for other in others {
         assert!(matches!(gateway.ask(other, NOW), Answer::Pending { new: true, .. }), "{other:?}");
     }
-    let elsewhere = Approvals::new(key(8), TTL_S).ask(&gateway.host, &gateway.metrics, REQUEST, NOW);
+    let elsewhere = Approvals::new(key(8), TTL_S, TableCounters::default()).ask(&gateway.host, &gateway.metrics.approvals, REQUEST, NOW);
     assert!(matches!(elsewhere, Answer::Pending { new: true, .. }), "another secret: {elsewhere:?}");
     assert!(granted(&gateway.ask(REQUEST, NOW)));
 }
@@ -179,7 +181,8 @@ fn of_two_that_race_for_one_approval_one_passes() {
         // The first call reads, the second writes.
         if calls == 2 {
             let other = Memory { shared: std::sync::Arc::clone(&shared), ..Memory::default() };
-            assert!(granted(&approvals.ask(&other, &Metrics::default(), REQUEST, NOW)));
+            let metrics = Metrics::define(&other);
+            assert!(granted(&approvals.ask(&other, &metrics.approvals, REQUEST, NOW)));
         }
     }));
     assert!(matches!(gateway.ask(REQUEST, NOW), Answer::Pending { new: true, .. }));
@@ -199,8 +202,9 @@ fn threads_that_race_for_approvals_use_each_once() {
                 let (shared, approvals, barrier) = (Arc::clone(&gateway.host.shared), gateway.approvals.clone(), Arc::clone(&barrier));
                 std::thread::spawn(move || {
                     let host = Memory { shared, ..Memory::default() };
+                    let metrics = Metrics::define(&host);
                     barrier.wait();
-                    granted(&approvals.ask(&host, &Metrics::default(), REQUEST, NOW + round))
+                    granted(&approvals.ask(&host, &metrics.approvals, REQUEST, NOW + round))
                 })
             })
             .collect();

@@ -195,11 +195,9 @@ mod tests {
             let text = format!(r#"{{"version":1,"keys":{},"approvals":{{"ttl_s":{ttl}}}}}"#, keys());
             let parsed = parse(text.as_bytes());
             assert_eq!(parsed.is_ok(), good, "{ttl}");
-            assert!(parsed.is_ok_and(|rules| rules.approvals.is_some()) || !good);
+            assert!(parsed.is_ok_and(|rules| rules.approvals.ttl_s.to_string() == ttl) || !good);
         }
-        let off = format!(r#"{{"version":1,"keys":{},"state":{{"enabled":false}}}}"#, keys());
-        assert!(parse(off.as_bytes()).expect("valid").approvals.is_none());
-        assert!(parse(br#"{"version":1}"#).expect("valid").approvals.is_none());
+        assert_eq!(parse(br#"{"version":1}"#).expect("valid").approvals.ttl_s, 600);
     }
 
     #[test]

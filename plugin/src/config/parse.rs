@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, EndpointsConfig, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
 use super::{protobuf, read, state};
-use crate::approvals::Approvals;
 
 /// Why a configuration was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +78,7 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     let overrides = config.overrides.iter().enumerate();
     let rules = Rules {
         enabled: config.enabled,
-        approvals: keys.first().filter(|_| state.is_some()).map(|secret| Approvals::new(secret.derive("approvals"), approvals.ttl_s)),
+        approvals,
         state,
         keys,
         defaults: ruleset(config.defaults, "defaults")?,
@@ -88,7 +87,7 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
             .collect::<Result<_, _>>()?,
         endpoints: config.endpoints.as_ref().map(EndpointsConfig::ready).transpose()?,
     };
-    if rules.approvals.is_none() {
+    if rules.state.is_none() {
         let overrides = rules.overrides.iter().enumerate();
         let overrides = overrides.map(|(index, (_, ruleset))| (format!("overrides[{index}].settings"), ruleset));
         for (path, ruleset) in [("defaults".to_owned(), &rules.defaults)].into_iter().chain(overrides) {
@@ -122,7 +121,8 @@ pub fn document(bytes: &[u8]) -> Result<Value, ConfigError> {
 /// An error at `keys` that does not show what stands there, since the log is read by others.
 fn without_secrets(mut misfit: ConfigError) -> ConfigError {
     if misfit.path.starts_with("keys")
-        && let Some((_, expected)) = misfit.problem.split_once(", expected ")
+        && misfit.problem.starts_with("invalid type")
+        && let Some((_, expected)) = misfit.problem.rsplit_once(", expected ")
     {
         misfit.problem = format!("what stands there (not shown) is of another type; expected {expected}");
     }

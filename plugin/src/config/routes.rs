@@ -6,8 +6,7 @@ use floodmark_core::Judge;
 use floodmark_core::policy::PolicyError;
 
 use super::exemptions::{self, Applies};
-use super::{Match, Settings, State};
-use crate::approvals::Approvals;
+use super::{ApprovalsConfig, Match, Settings, State};
 use crate::endpoints::Endpoints;
 use crate::keys::Secret;
 use crate::request::Request;
@@ -27,8 +26,8 @@ pub struct Rules {
     pub overrides: Vec<(Match, Rc<Ruleset>)>,
     /// The operator's endpoints, where they are answered.
     pub endpoints: Option<Endpoints>,
-    /// Approvals; `None` where nothing is remembered.
-    pub approvals: Option<Approvals>,
+    /// How long approvals live.
+    pub approvals: ApprovalsConfig,
 }
 
 /// Settings, and the judge that they make.

@@ -45,7 +45,7 @@ pub struct State {
     /// Most runs that are remembered, 8 to 1048576; each takes at most 551 bytes, and the ids that name them as many times 55. A caller has at most half of
     /// each set of eight.
     pub runs: u32,
-    /// Most callers that are remembered, 8 to 1048576; each takes at most 551 bytes.
+    /// Most callers that are remembered, 8 to 1048576; each takes at most 295 bytes.
     pub callers: u32,
     /// A run or caller that says nothing for so long is forgotten, in seconds, 60 to 2592000.
     pub ttl_s: u32,
@@ -254,3 +254,6 @@ fn list(key: &str, entries: &mut dyn ExactSizeIterator<Item = (bool, bool, &Opti
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

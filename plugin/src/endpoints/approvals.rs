@@ -31,10 +31,10 @@ struct Told<'t> {
 
 pub(super) fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let Given { id, decision } = call.read()?;
-    let approvals = desk.shared.rules.approvals.as_ref().ok_or(Problem::State)?;
+    let approvals = &desk.state()?.approvals;
     let approve = decision == Decision::Approve;
     let Decided { status, changed, run, expires_ms } =
-        approvals.decide(desk.host, &desk.shared.metrics, &id, approve, &call.token.name, desk.now_ms()).map_err(problem)?;
+        approvals.decide(desk.host, &desk.shared.metrics.approvals, &id, approve, &call.token.name, desk.now_ms()).map_err(problem)?;
     let run = hex(&run);
     if changed {
         let said = if approve { "approved" } else { "denied" };

@@ -17,6 +17,7 @@ pub use visit::Visit;
 
 use crate::filter::Shared;
 use crate::host::Host;
+use crate::state::State;
 
 /// The endpoints' configuration, checked.
 #[derive(Clone, Debug)]
@@ -40,6 +41,11 @@ impl Desk<'_> {
     /// Unix time in milliseconds.
     fn now_ms(&self) -> u64 {
         self.host.now_ns() / 1_000_000
+    }
+
+    /// What is remembered.
+    fn state(&self) -> Result<&State, Problem> {
+        self.shared.state.as_ref().ok_or(Problem::State)
     }
 }
 

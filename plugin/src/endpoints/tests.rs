@@ -7,13 +7,10 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::budget::Budget;
 use crate::config;
-use crate::event_id::EventIds;
 use crate::filter::tests::memory::Memory;
 use crate::filter::{Filter, Flow, Shared};
 use crate::host::Header;
-use crate::metrics::Metrics;
 
 const ADMIN: &str = "admin-token-admin-token-admin-token";
 const CHECK: &str = "check-token-check-token-check-token";
@@ -65,8 +62,7 @@ impl Gateway {
     fn with(more: &Value) -> Self {
         let host = Memory::default();
         let rules = config::parse(configuration(more).to_string().as_bytes()).expect("a valid configuration");
-        let shared =
-            Rc::new(Shared { rules, metrics: Metrics::define(&host), event_ids: EventIds::new(1, b""), budget: Budget::default() });
+        let shared = Rc::new(Shared::new(&host, rules, b""));
         Gateway { host, shared }
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Following {
     pub(super) carried: Vec<u8>,
     /// Memory that `streamed` and `carried` take.
     pub(super) share: Share,
+    /// Bits of the kinds of identifiers that came and were learned.
+    pub(super) taught: u8,
 }
 
 /// What a stream's judge says of the bytes that came, as offsets from the stream's start.

@@ -83,7 +83,7 @@ impl<'f> Found<'f> {
         let [tool_calls, tool_results, exempt_hits, _] = self.counts();
         let session = mcp_session.then_some("mcp_session");
         format!(
-            "floodmark response verdict={} action={} mode={} rule={} event_peak={} format={} calls={} results={} ids={} issues={} exempt={} event={}",
+            "floodmark response verdict={} action={} mode={} rule={} event_peak={} format={} calls={} results={} ids={} issues={} exempt={} event={}{}",
             self.verdict().name(),
             action.name(),
             exchange.mode.name(),
@@ -96,6 +96,7 @@ impl<'f> Found<'f> {
             joined(self.issues().kinds().map(IssueKind::name)),
             exempt_hits,
             exchange.event_id,
+            exchange.run_words(),
         )
     }
 }

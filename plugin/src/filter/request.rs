@@ -104,7 +104,13 @@ impl Half {
         if exchange.is_ai || !last {
             exchange.event_id = shared.event_ids.for_request(request.fields().value("x-request-id"), host.now_ns());
         }
+        if !matches!(body, Body::Upgrade | Body::Ignored) && (exchange.is_ai || !last) {
+            exchange.identify(host, request.fields());
+        }
         if last {
+            if exchange.is_ai {
+                exchange.enter_by_headers(host);
+            }
             return pass(exchange, host, Passed::NoBody);
         }
         let codings = request.fields().codings().unwrap_or_default();
@@ -209,7 +215,9 @@ impl Half {
             _ => {}
         }
         let hint = Hint { issue: reading.hint.issue.or(decoded.issue), ..reading.hint };
-        let judgement = rules.judge.judge(&decoded.bytes, hint);
+        let text = hint.body(&decoded.bytes);
+        let mut opened = rules.judge.open(&text, hint);
+        let judgement = exchange.judge_request(host, &rules, &mut opened, &text, hint);
         // A packed body cannot keep its length, so it is rejected instead.
         let redacts = judgement.verdict == Verdict::Block && rules.settings.action == OnBlock::Redact && reading.codings.is_identity();
         let redacted = if redacts { rules.judge.redact(body, &judgement, hint) } else { None };
@@ -267,9 +275,13 @@ impl Half {
         for (name, value) in labels::filter_state(judgement, exchange.action, &exchange.event_id) {
             exchange.checked(host, host.set_filter_state(name, &value));
         }
+        if let Some(run) = exchange.run_id() {
+            exchange.checked(host, host.set_filter_state("floodmark.run", &run));
+        }
         if judgement.verdict != Verdict::Allow || rules.settings.log_allow {
             host.log(LogLevel::of(judgement.verdict), &log_line(exchange, judgement));
         }
+        exchange.log_approval(host, judgement);
         if self.headers_held && exchange.is_ai && !exchange.hint.ai_path && exchange.action != Action::Reject {
             ask_for_identity(exchange, host);
         }
@@ -285,7 +297,8 @@ impl Half {
             }
             Action::Reject => {
                 exchange.replied = true;
-                let refusal = reply::refusal(&Denial::of_judgement(judgement, Direction::Request, exchange.told(host)));
+                let denial = Denial::of_judgement(judgement, Direction::Request, exchange.told(host));
+                let refusal = reply::refusal(&if judgement.verdict == Verdict::Ask { exchange.unless_approved(denial) } else { denial });
                 exchange.checked(host, host.reply(&refusal));
                 Flow::Pause
             }
@@ -318,7 +331,7 @@ fn log_line(exchange: &Exchange, judgement: &Judgement<'_>) -> String {
     let [event_peak, persistence] = labels::detector(judgement).map(|number| number.unwrap_or_else(|| "-".to_owned()));
     format!(
         "floodmark verdict={} action={} mode={} rule={} turn={} score={} turns={} event_peak={event_peak} persistence={persistence} \
-         format={} issues={} exempt={} event={}",
+         format={} issues={} exempt={} event={}{}",
         judgement.verdict.name(),
         exchange.action.name(),
         exchange.mode.name(),
@@ -330,5 +343,6 @@ fn log_line(exchange: &Exchange, judgement: &Judgement<'_>) -> String {
         joined(judgement.issues.kinds().map(IssueKind::name)),
         judgement.exempt_hits,
         exchange.event_id,
+        exchange.run_words(),
     )
 }

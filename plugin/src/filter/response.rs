@@ -124,6 +124,7 @@ impl Half {
             State::Copying(copy) => self.judge(exchange, host, copy.bytes(), None),
             State::Following(mut following) => {
                 following.streamed.end(&exchange.rules.judge);
+                following.taught = exchange.leave_in_stream(host, &mut following.streamed, following.taught);
                 let size_bytes = following.held_bytes;
                 self.advance(exchange, host, following, size_bytes, At::Trailers)
             }
@@ -135,6 +136,7 @@ impl Half {
         match core::mem::take(&mut self.state) {
             State::Following(mut following) => {
                 following.streamed.break_off(&exchange.rules.judge);
+                exchange.leave_in_stream(host, &mut following.streamed, following.taught);
                 self.act(exchange, host, Found::Stream(following.streamed.outcome()), false);
             }
             State::Copying(copy) if self.reading.framing.is_some() => {
@@ -163,15 +165,31 @@ impl Half {
         }
         let hint = Hint { issue: self.reading.hint.issue.or(decoded.issue), ..self.reading.hint };
         match self.reading.framing {
-            None => self.act_on_whole(exchange, host, Found::Whole(&rules.judge.judge(&decoded.bytes, hint)), held_bytes),
+            None => {
+                let text = hint.body(&decoded.bytes);
+                let mut opened = rules.judge.open(&text, hint);
+                let judgement = exchange.judge_response(host, &rules, &mut opened, hint);
+                if self.act(exchange, host, Found::Whole(&judgement), self.reading.acts && held_bytes.is_some()) {
+                    return self.replace(exchange, host, Found::Whole(&judgement), held_bytes);
+                }
+                exchange.leave(host, &opened);
+                Flow::Continue
+            }
             Some(framing) => {
                 let mut streamed = Streamed::new(framing, hint);
+                exchange.follow_within(host, &mut streamed);
                 streamed.push(&rules.judge, &decoded.bytes);
                 streamed.end(&rules.judge);
                 match decoded.issue {
                     // What could be unpacked says nothing of the rest.
                     Some(issue) if streamed.outcome().verdict < Verdict::Block => self.unread(exchange, host, issue, held_bytes),
-                    _ => self.act_on_whole(exchange, host, Found::Stream(streamed.outcome()), held_bytes),
+                    _ if self.act(exchange, host, Found::Stream(streamed.outcome()), self.reading.acts && held_bytes.is_some()) => {
+                        self.replace(exchange, host, Found::Stream(streamed.outcome()), held_bytes)
+                    }
+                    _ => {
+                        exchange.leave_in_stream(host, &mut streamed, 0);
+                        Flow::Continue
+                    }
                 }
             }
         }
@@ -208,6 +226,11 @@ impl Half {
         if !self.act(exchange, host, found, self.reading.acts && held_bytes.is_some()) {
             return Flow::Continue;
         }
+        self.replace(exchange, host, found, held_bytes)
+    }
+
+    /// Puts the refusal in the body's place.
+    fn replace(&mut self, exchange: &mut Exchange, host: &dyn Host, found: Found<'_>, held_bytes: Option<usize>) -> Flow {
         let refusal = self.refusal(exchange, host, found);
         self.put(exchange, host, held_bytes.unwrap_or_default(), &refusal)
     }
@@ -225,6 +248,7 @@ impl Half {
         if last {
             following.streamed.end(&rules.judge);
         }
+        following.taught = exchange.leave_in_stream(host, &mut following.streamed, following.taught);
         let fits = following.share.set(following.streamed.held_bytes() + following.carried.len());
         if !fits && following.streamed.blocked_at().is_none() {
             return self.lost(exchange, host, following, IssueKind::MemoryBudget, size_bytes);

@@ -23,7 +23,7 @@ fn shared(host: &Memory, settings: &str) -> Rc<Shared> {
         whole["defaults"]["policy"]["rules"]["detector"] = "off".into();
     }
     let rules = config::parse(whole.to_string().as_bytes()).expect("a valid configuration");
-    Rc::new(Shared { rules, metrics: Metrics::define(host), event_ids: EventIds::new(1, b""), budget: Budget::default() })
+    Rc::new(Shared::new(host, rules, b""))
 }
 
 const ENFORCE: &str = r#"{"mode":"enforce"}"#;
@@ -256,7 +256,7 @@ fn off_and_the_kill_switch_read_nothing() {
     assert_eq!((outcome.last, host.counted("floodmark_passed_why=off")), (Flow::Continue, 1));
     let host = Memory::default();
     let rules = config::parse(br#"{"version":1,"enabled":false,"defaults":{"mode":"enforce"}}"#).expect("valid");
-    let all = Rc::new(Shared { rules, metrics: Metrics::define(&host), event_ids: EventIds::new(1, b""), budget: Budget::default() });
+    let all = Rc::new(Shared::new(&host, rules, b""));
     let outcome = send(&host, &mut Filter::new(all), post("/chat/completions", &[]), &[&slow_burn()], false);
     assert_eq!(outcome.last, Flow::Continue);
     assert!(host.state.borrow().is_empty());

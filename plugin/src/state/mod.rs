@@ -2,3 +2,75 @@
 
 mod set;
 pub mod table;
+
+use floodmark_core::limits::{MAX_CALLER_BYTES, MAX_RUN_BYTES};
+use floodmark_core::run::RunKey;
+
+use crate::approvals::Approvals;
+use crate::config;
+use crate::host::{Host, LogLevel};
+use crate::keys::{Secret, SubKey};
+use crate::metrics::StateCounters;
+use table::{KEY_BYTES, Shape, Table};
+
+/// The names of the tables, in keys of shared data and in counters.
+pub const TABLES: [&str; 4] = ["runs", "callers", "ids", "approvals"];
+/// The tables, and the keys under which things have their names in them.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// By run id: [`floodmark_core::run::Run`].
+    pub runs: Table,
+    /// By caller: [`floodmark_core::run::Caller`].
+    pub callers: Table,
+    /// By identifiers that responses gave out: the id of the run that they belong to.
+    pub ids: Table,
+    /// Approvals.
+    pub approvals: Approvals,
+    /// Names callers.
+    pub caller_key: SubKey,
+    /// Names runs.
+    pub run_key: SubKey,
+    /// Names learned identifiers.
+    pub id_key: SubKey,
+    /// For the digests that runs hold.
+    pub event_key: RunKey,
+    /// How long anything is remembered.
+    pub ttl_ms: u64,
+    /// After so long half of what was counted is left.
+    pub half_life_ms: u64,
+}
+
+impl State {
+    /// Tables as configured, named with this secret.
+    pub fn new(secret: &Secret, config: &config::State, approvals: &config::ApprovalsConfig, counters: &StateCounters) -> Self {
+        let (ttl_ms, half_life_ms) = (u64::from(config.ttl_s) * 1000, u64::from(config.half_life_s) * 1000);
+        let shapes = [(config.runs, MAX_RUN_BYTES), (config.callers, MAX_CALLER_BYTES), (config.runs, KEY_BYTES)];
+        let [.., of_approvals] = counters.tables;
+        let mut tables = TABLES.into_iter().zip(shapes).zip(counters.tables).map(|((name, (entries, payload_bytes)), counters)| {
+            Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms }, counters)
+        });
+        let mut table = || tables.next().unwrap_or_default();
+        State {
+            runs: table(),
+            callers: table(),
+            ids: table(),
+            approvals: Approvals::new(secret.derive("approvals"), approvals.ttl_s, of_approvals),
+            caller_key: secret.derive("caller"),
+            run_key: secret.derive("run"),
+            id_key: secret.derive("id"),
+            event_key: RunKey::new(*secret.derive("events").bytes()),
+            ttl_ms,
+            half_life_ms,
+        }
+    }
+
+    /// Says once, at the start, that nothing can be remembered, if so.
+    pub fn warn_without(host: &dyn Host) {
+        if host.shared_data("floodmark/1/start").is_err() {
+            host.log(
+                LogLevel::Warn,
+                "floodmark state: this gateway has no shared data, so nothing is remembered: each request is judged alone",
+            );
+        }
+    }
+}

@@ -24,7 +24,7 @@ pub const MAX_TRIES: usize = 64;
 const ABSENT: u32 = u32::MAX;
 
 /// A table's measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Its name in the keys of shared data.
     pub name: &'static str,
@@ -39,7 +39,7 @@ pub struct Shape {
 }
 
 /// A table. It holds nothing itself: everything is in shared data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     shape: Shape,
     sets: u32,
@@ -53,6 +53,8 @@ pub struct Entry {
     pub payload: Vec<u8>,
     /// Whose it is.
     pub caller: CallerTag,
+    /// Its heat when it was stored last.
+    pub heat: f32,
     /// When it was stored last, Unix milliseconds.
     pub touched_ms: u64,
 }
@@ -133,7 +135,7 @@ impl Table {
         let (found, how) = self.find(&slots, key, caller, now_ms);
         self.counters.count(host, how);
         let found = found.and_then(|way| slots.get(way));
-        Ok(found.map(|slot| Entry { payload: slot.payload.to_vec(), caller: slot.caller, touched_ms: slot.touched_ms }))
+        Ok(found.map(|slot| Entry { payload: slot.payload.to_vec(), caller: slot.caller, heat: slot.heat, touched_ms: slot.touched_ms }))
     }
 
     /// Changes an entry as `change` says, which gets what stands, and is asked again when another VM was quicker. With no `caller` anybody's entry is
@@ -224,7 +226,7 @@ impl Table {
     /// The key of shared data under which a key's set stands.
     fn set_of(&self, key: &Key) -> String {
         let [a, b, c, d, ..] = *key;
-        format!("floodmark/1/{}/{}", self.shape.name, u32::from_le_bytes([a, b, c, d]) % self.sets)
+        format!("floodmark/1/{}/{}", self.shape.name, u32::from_le_bytes([a, b, c, d]) % self.sets.max(1))
     }
 
     fn is_expired(&self, slot: &Slot<'_>, now_ms: u64) -> bool {

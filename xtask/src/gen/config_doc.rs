@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 use floodmark_core::score::CategorySet;
 use floodmark_core::wire::{Effect, IssueKind};
-use floodmark_plugin::config::{Config, Settings};
+use floodmark_plugin::config::{Config, Settings, State};
 use floodmark_plugin::host::{Header, Host, HostError, LocalReply, LogLevel};
 use floodmark_plugin::metrics::Metrics;
 use serde_json::{Map, Value};
@@ -17,10 +17,15 @@ use serde_json::{Map, Value};
 /// The types' schema has a form that this does not know.
 pub fn page(set: &CategorySet<'_>) -> Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Config)).context("the configuration's schema")?;
-    let defaults = serde_json::json!({"enabled": true, "defaults": serde_json::to_value(Settings::default())?});
+    let defaults = serde_json::json!({
+        "enabled": true,
+        "state": serde_json::to_value(State::default())?,
+        "defaults": serde_json::to_value(Settings::default())?,
+    });
     let mut page = String::from(HEAD);
     let keys = Keys { schema: &schema, defaults: &defaults };
     keys.table(&mut page, &schema, "")?;
+    page.push_str(STATE);
     page.push_str("\n## Categories and rules\n\n| category | weight by default | rules |\n|---|---|---|\n");
     for category in set.categories {
         let ids = set.patterns.iter().map(|pattern| pattern.id);
@@ -66,6 +71,27 @@ Keys of `overrides[].settings` are those of `defaults`.
 
 | key | type | default | meaning |
 |---|---|---|---|
+";
+
+/// What is remembered across requests.
+const STATE: &str = "
+## Runs and callers
+
+With `keys` the plugin remembers runs and callers across requests; [tuning.md](tuning.md) says what to choose and what to watch.
+
+```json
+{
+  \"version\": 1,
+  \"keys\": [{\"id\": \"k1\", \"secret\": \"<64 hex digits of your own>\"}],
+  \"state\": {\"runs\": 32768, \"half_life_s\": 3600},
+  \"defaults\": {
+    \"session\": {
+      \"caller\": [{\"from\": \"header\", \"name\": \"x-api-key\"}],
+      \"sources\": [{\"from\": \"header\", \"name\": \"x-agent-run\"}, {\"from\": \"metadata\", \"name\": \"session_id\"}, {\"from\": \"mcp_session\"}]
+    }
+  }
+}
+```
 ";
 
 /// After the table of categories.
@@ -152,6 +178,7 @@ counted.
 | filter state | `wasm.floodmark.persistence` | the highest value of the running sum of its scores; missing likewise |
 | filter state | `wasm.floodmark.rule` | the rule that decided; missing for `allow` |
 | filter state | `wasm.floodmark.event_id` | `x-request-id` where it is fit, else an id of the plugin's |
+| filter state | `wasm.floodmark.run` | the run's id, 32 hex digits; missing where nothing is remembered or nothing names the run |
 | filter state | `wasm.floodmark.report` | the whole report as JSON: scores, reasons with spans, issues; no message text |
 | filter state | `wasm.floodmark.response_verdict` | the verdict on the response; missing where it was not judged |
 | filter state | `wasm.floodmark.response_rule` | the rule that decided it; missing for `allow` |
@@ -174,7 +201,11 @@ const COUNTERS: &str = "
 ## Counters
 
 Envoy shows them as `wasmcustom.NAME`; the examples under `envoy-config/` turn the `_key=value` parts into tags. `floodmark_detector_rule=...` counts
-the bodies in which a rule of the detector was met where it is not exempt, whatever the verdict came to.
+the bodies in which a rule of the detector was met where it is not exempt, whatever the verdict came to. Of what is remembered across requests,
+`floodmark_state_*_table=...` count what happens in a table (`hits` and `misses` of look-ups, `evictions` of an entry by one that is as hot or hotter, `conflicts` with
+another worker that were tried again, changes `lost` to conflicts, to hotter entries or to missing shared data, entries of a `foreign` caller that were asked for, values that were `unreadable`);
+`floodmark_runs_source=...` counts requests by what named their run, `floodmark_run_restarts` those that began another conversation of the same caller and
+opening, `floodmark_caller_unknown` those that say nothing of their caller, and `floodmark_state_unavailable` those that were judged alone because there is no shared data.
 
 ";
 
@@ -322,7 +353,7 @@ const UNIMPLEMENTED: HostError = HostError(12);
 
 #[cfg(test)]
 mod tests {
-    use super::{HEAD, OWN_PATTERNS, RULES};
+    use super::{HEAD, OWN_PATTERNS, RULES, STATE};
     use floodmark_plugin::config::{Rules, parse};
 
     fn accepted(page: &str) -> Rules {
@@ -333,6 +364,8 @@ mod tests {
     #[test]
     fn the_examples_are_accepted() {
         assert_eq!(accepted(HEAD).overrides.len(), 1);
+        let secret = "0123456789abcdef".repeat(4);
+        assert!(accepted(&STATE.replace("<64 hex digits of your own>", &secret)).state.is_some());
         assert_eq!(accepted(RULES).defaults.settings.exemptions.len(), 2);
         assert_eq!(accepted(OWN_PATTERNS).defaults.settings.policy.patterns.len(), 2);
     }

@@ -31,6 +31,9 @@ fn find(host: &mut Host, path: &str) -> Option<Vec<u8>> {
         return Some(value.clone());
     }
     let stream = host.stream()?;
+    if dotted == "source.address" {
+        return stream.source.clone().map(String::into_bytes);
+    }
     if let Some(name) = dotted.strip_prefix("request.") {
         // Like the map itself: gone once the headers were continued, back for the log.
         let seen = stream.request.headers_visible || stream.logging;

@@ -14,6 +14,7 @@ use crate::filter::{Exchange, Flow};
 use crate::headers::Fields;
 use crate::host::Host;
 use crate::metrics::Passed;
+use crate::session::MCP_SESSION_HEADER;
 
 /// As much of a body as tells what it is.
 const START_BYTES: usize = 64;
@@ -65,8 +66,11 @@ impl Half {
             codings: fields.codings().unwrap_or_default(),
             framing,
             acts: exchange.is_enforced() && settings.action != OnBlock::Label,
-            mcp_session: fields.value("mcp-session-id").is_some(),
+            mcp_session: fields.value(MCP_SESSION_HEADER).is_some(),
         };
+        if let Some(session) = fields.value(MCP_SESSION_HEADER) {
+            exchange.learn_session(host, session);
+        }
         let Reading { codings, acts, .. } = self.reading;
         if acts && fields.value("content-length").is_some() {
             exchange.checked(host, host.set_response_header("content-length", None));
@@ -83,12 +87,12 @@ impl Half {
         if is_held && fields.length_bytes().is_some_and(|bytes| bytes > settings.max_response_bytes() as u64) {
             return self.unread_by_headers(exchange, host, IssueKind::Oversize, self.reading.hint);
         }
-        self.state = if unsaid && codings.is_identity() { State::Unsaid } else { self.start(exchange) };
+        self.state = if unsaid && codings.is_identity() { State::Unsaid } else { self.start(exchange, host) };
         Flow::Continue
     }
 
     /// How the body is to be read from its start.
-    fn start(&self, exchange: &Exchange) -> State {
+    fn start(&self, exchange: &Exchange, host: &dyn Host) -> State {
         let budget = &exchange.shared.budget;
         match self.reading.framing {
             Some(framing) if self.reading.codings.is_identity() => {
@@ -97,8 +101,16 @@ impl Half {
                     Hold::All if exchange.is_get => Hold::Calls,
                     hold => hold,
                 };
-                let (streamed, window) = (Streamed::new(framing, self.reading.hint), Window::new(framing, hold));
-                State::Following(Box::new(Following { streamed, window, held_bytes: 0, carried: Vec::new(), share: budget.share() }))
+                let (mut streamed, window) = (Streamed::new(framing, self.reading.hint), Window::new(framing, hold));
+                exchange.follow_within(host, &mut streamed);
+                State::Following(Box::new(Following {
+                    streamed,
+                    window,
+                    held_bytes: 0,
+                    carried: Vec::new(),
+                    share: budget.share(),
+                    taught: 0,
+                }))
             }
             // A compressed stream is judged when it is whole, though it was asked for as it is.
             _ if self.reading.acts => State::Holding { buffered_bytes: 0 },
@@ -117,7 +129,7 @@ impl Half {
         if self.reading.framing.is_none() && begins_like_json(&start) == Some(false) {
             return pass(exchange, host, Passed::ContentType);
         }
-        self.state = self.start(exchange);
+        self.state = self.start(exchange, host);
         self.body(exchange, host, size_bytes, last)
     }
 }

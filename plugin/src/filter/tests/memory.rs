@@ -37,6 +37,8 @@ pub struct Memory {
     pub alone: Cell<bool>,
     /// Runs before each call on shared data.
     pub before_shared: RefCell<Option<Box<dyn FnMut()>>>,
+    /// By dotted path.
+    pub properties: RefCell<BTreeMap<String, Vec<u8>>>,
     /// What the clock shows; 7 ns unless it is set.
     pub clock_ns: Cell<u64>,
     pub headers: RefCell<Vec<Header>>,
@@ -145,7 +147,8 @@ impl Host for Memory {
     }
     fn property(&self, path: &[&str]) -> Result<Vec<u8>, HostError> {
         self.check()?;
-        if path == ["xds", "route_name"] { Ok(b"lab".to_vec()) } else { Err(HostError(1)) }
+        let known = self.properties.borrow().get(&path.join(".")).cloned();
+        if path == ["xds", "route_name"] { Ok(b"lab".to_vec()) } else { known.ok_or(HostError(1)) }
     }
     fn set_filter_state(&self, name: &str, value: &str) -> Result<(), HostError> {
         self.state.borrow_mut().insert(name.to_owned(), value.to_owned());

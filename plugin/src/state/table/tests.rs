@@ -62,7 +62,7 @@ fn what_is_stored_is_found_changed_and_taken_away() {
     assert_eq!(count(6, store(b"two", 0.0)), Outcome::Stored);
     assert_eq!(count(7, Change::Keep), Outcome::Kept);
     assert_eq!(seen, [None, None, None, Some(b"one".to_vec()), Some(b"two".to_vec())]);
-    let entry = Entry { payload: b"two".to_vec(), caller: A, touched_ms: 6 };
+    let entry = Entry { payload: b"two".to_vec(), caller: A, heat: 0.0, touched_ms: 6 };
     assert_eq!(table.get(&host, &name, None, 9), Ok(Some(entry.clone())));
     assert_eq!(table.get(&host, &name, Some(&A), 9), Ok(Some(entry)));
     assert_eq!(table.get(&host, &key(3, 8), None, 9), Ok(None), "another key of the same set");
@@ -342,7 +342,7 @@ proptest! {
                 0 => {
                     let found = table.get(&host, &name, whose.as_ref(), now_ms).unwrap();
                     let entry = expected.map(|at| &twin.entries[at]);
-                    prop_assert_eq!(found, entry.map(|entry| Entry { payload: entry.2.clone(), caller: entry.1, touched_ms: entry.5 }));
+                    prop_assert_eq!(found, entry.map(|entry| Entry { payload: entry.2.clone(), caller: entry.1, heat: entry.3, touched_ms: entry.5 }));
                 }
                 1 => {
                     let done = table.update(&host, &name, whose.as_ref(), now_ms, &mut |_| Change::Remove).unwrap();

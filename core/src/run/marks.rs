@@ -1,0 +1,82 @@
+//! Marks: the few events of a history that are more than clean, so that they are looked at again while they stay in it.
+
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::record::Fingerprint;
+use crate::limits::RUN_MARKS;
+
+/// Anything was found in it.
+pub(crate) const HIT: u8 = 1;
+/// The running sum rose by it.
+pub(crate) const HOT: u8 = 2;
+/// It said that it was the assistant's, and held something.
+pub(crate) const FORGED: u8 = 4;
+/// The running sum reached the alarm level with it.
+pub(crate) const ALARM: u8 = 8;
+/// What it asks for was approved.
+pub(crate) const APPROVED: u8 = 16;
+/// All bits that there are.
+const ALL: u8 = 31;
+
+/// An event that is more than clean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    pub fingerprint: Fingerprint,
+    pub bits: u8,
+    /// How often the running sum rose by it.
+    pub times: u8,
+}
+
+impl Mark {
+    /// What would be lost without it, the worst last.
+    fn rank(&self) -> u8 {
+        self.bits & (HOT | FORGED | ALARM)
+    }
+}
+
+/// The marks of a run, the newest last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Marks(Vec<Mark>);
+
+impl Marks {
+    pub fn is_sound(&self) -> bool {
+        self.0.len() <= RUN_MARKS && self.0.iter().all(|mark| mark.bits != 0 && mark.bits <= ALL)
+    }
+
+    /// What is marked of an event; nothing for most.
+    pub fn of(&self, fingerprint: Fingerprint) -> Mark {
+        let found = self.0.iter().find(|mark| mark.fingerprint == fingerprint);
+        found.copied().unwrap_or(Mark { fingerprint, bits: 0, times: 0 })
+    }
+
+    /// Puts a mark in the place of the one that the event has. `false` when another had to give way for it: the one that says least, the oldest of equals.
+    #[must_use]
+    pub fn put(&mut self, mark: Mark) -> bool {
+        match self.0.iter_mut().find(|known| known.fingerprint == mark.fingerprint) {
+            Some(known) => *known = mark,
+            None if mark.bits == 0 => (),
+            None => self.0.push(mark),
+        }
+        self.0.retain(|mark| mark.bits != 0);
+        let fits = self.0.len() <= RUN_MARKS;
+        if !fits && let Some((least, _)) = self.0.iter().enumerate().min_by_key(|(_, mark)| mark.rank()) {
+            self.0.remove(least);
+        }
+        fits
+    }
+
+    /// Marks an event of a history that the server keeps as one that alarmed.
+    pub fn alarm(&mut self, fingerprint: Fingerprint) {
+        let mark = self.of(fingerprint);
+        // Nothing is looked at again there, so nothing is lost with another mark but its own alarm.
+        let _ = self.put(Mark { bits: mark.bits | ALARM, ..mark });
+    }
+
+    /// Forgets what was found under another policy; what counted has counted.
+    pub fn forget_hits(&mut self) {
+        self.0.iter_mut().for_each(|mark| mark.bits &= HOT | FORGED);
+        self.0.retain(|mark| mark.bits != 0);
+    }
+}

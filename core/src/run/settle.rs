@@ -1,0 +1,306 @@
+//! A body judged within its run: what of it is new, what that adds, and the record afterwards.
+
+use alloc::vec::Vec;
+
+use super::key::Of;
+use super::marks::{ALARM, APPROVED, FORGED, HIT, HOT};
+use super::noted::{CountedStep, HotEvent, has_left};
+use super::opened::{Digests, Opened};
+use super::plan::{Count, Plan, Planned};
+use super::record::{Fingerprint, Head};
+use super::{Context, Counted, History, Run, RunFacts, Settled, fits};
+use crate::conversation::{Profile, Streak};
+use crate::limits::{MAX_JOINED_TEXTS, RUN_HEADS, RUN_TAIL};
+use crate::scan::{Found, Scanned};
+use crate::wire::{Channel, Event};
+
+/// How a body that brings its history stands to what was judged.
+struct Standing {
+    /// The judged history that it goes on from.
+    head: Option<Head>,
+    /// There is one, and it does not.
+    broken: bool,
+    /// Where new events begin, among those in messages.
+    new_from: usize,
+    /// What was known of it is from another policy.
+    stale: bool,
+}
+
+pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Context<'_>) -> Settled<'j> {
+    let judge = opened.judge;
+    let digests = opened.digests(context.key);
+    let mut next = run.clone();
+    let stale = run.policy != judge.fingerprint() && run.policy != [0; 8];
+    if stale {
+        next.turns.forget_hits();
+        next.marks.forget_hits();
+    }
+    next.policy = judge.fingerprint();
+    let (stats, cusum) = next.at(context);
+    let standing = Standing::of(&next, &digests, context.history, stale);
+    let mut plan = match context.history {
+        History::Kept => kept(opened, &next, &digests),
+        History::Resent => resent(opened, &next, &digests, &standing, context),
+    };
+    (plan.within, plan.stats, plan.cusum) = (true, stats, cusum);
+    let mut scanned = opened.scan(&plan, false);
+    let mut trajectory = scanned.detected.trajectory;
+    let (mut judgement, rules) = judge.conclude(&opened.document, &mut scanned, opened.hint, &plan, false);
+    let mut asked = asked(opened, &digests, &plan, &scanned.found, &rules, context);
+    let approved = asked.is_some() && asked == context.approved;
+    if approved {
+        scanned = opened.scan(&plan, true);
+        trajectory = scanned.detected.trajectory;
+        (judgement, _) = judge.conclude(&opened.document, &mut scanned, opened.hint, &plan, true);
+        asked = None;
+    }
+    let counted = counted(opened, &digests, &scanned);
+    next.store(trajectory, scanned.run);
+    let new_alarms = scanned.found.iter().filter(|found| found.alarmed && !planned(&plan, found).alarmed).count();
+    next.alarms = next.alarms.saturating_add(u16::try_from(new_alarms).unwrap_or(u16::MAX));
+    match context.history {
+        History::Kept => {
+            scanned.found.iter().filter(|found| found.reset).for_each(|found| next.marks.alarm(digests.fingerprint(found.event)));
+            next.turns.add(scanned.found.iter().filter_map(|found| found.turn));
+        }
+        History::Resent => remember(opened, &mut next, &digests, &plan, &scanned, &standing, approved),
+    }
+    let is_new = |planned: &&Planned| planned.in_scope && planned.is_new;
+    let restarted = standing.broken && context.fallback;
+    next.restarts = next.restarts.saturating_add(restarted.into());
+    next.rewritten = next.rewritten.saturating_add(plan.rewritten.into());
+    judgement.run = Some(RunFacts {
+        events: next.events,
+        new_events: u32::try_from(plan.events.iter().filter(is_new).count()).unwrap_or(u32::MAX),
+        cusum: next.cusum,
+        restarted,
+        rewritten: plan.rewritten,
+        overflow: next.overflow,
+        caller_cusum: None,
+        asked,
+    });
+    Settled { judgement, run: next, counted }
+}
+
+impl Standing {
+    fn of(run: &Run, digests: &Digests, history: History, stale: bool) -> Self {
+        let nothing = Standing { head: None, broken: false, new_from: 0, stale };
+        if history == History::Kept || run.heads.is_empty() {
+            return nothing;
+        }
+        let goes_on = |head: &&Head| digests.chains.get(head.events as usize) == Some(&head.chain);
+        if let Some(head) = run.heads.iter().filter(goes_on).max_by_key(|head| head.events).copied() {
+            return Standing { head: Some(head), new_from: head.events as usize, ..nothing };
+        }
+        // A body without messages brings no history.
+        let broken = !digests.messages.is_empty();
+        Standing { broken, new_from: anchor(&run.tail, digests).unwrap_or(0), ..nothing }
+    }
+
+    /// All of the body is looked at again.
+    fn is_whole(&self, run: &Run) -> bool {
+        self.broken || self.head.is_some() && (self.stale || run.overflow)
+    }
+}
+
+/// Where, among the events in messages, the last events of the history that was judged last end, the last time that they stand there in a row. A client
+/// that leaves out the oldest messages still brings them.
+fn anchor(tail: &[Fingerprint], digests: &Digests) -> Option<usize> {
+    let prints: Vec<Fingerprint> = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();
+    let found = prints.windows(tail.len().max(1)).rposition(|prints| prints == tail)?;
+    Some(found + tail.len())
+}
+
+fn planned(plan: &Plan, found: &Found) -> Planned {
+    plan.events.get(found.event).copied().unwrap_or_default()
+}
+
+/// Every event is new. One that alarmed and is sent again was refused, so it is refused again.
+fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests) -> Plan {
+    let events = opened.in_scope.iter().enumerate().map(|(number, &in_scope)| {
+        let fingerprint = digests.fingerprint(number);
+        let count = if opened.repeated.contains(&fingerprint) { Count::Nothing } else { Count::Ordinary };
+        let alarmed = run.marks.of(fingerprint).bits & ALARM != 0;
+        Planned { in_scope, look: in_scope, is_new: true, count, alarmed, ..Planned::default() }
+    });
+    let mut plan = Plan { events: events.collect(), ..Plan::default() };
+    // The paper scores what a body holds.
+    if opened.judge.profile() == Profile::Floodmark {
+        (plan.prior, plan.prior_pattern) = (run.turns.last(), run.turns.pattern());
+    }
+    plan
+}
+
+/// Only what follows the judged history is new.
+fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Standing, context: &Context<'_>) -> Plan {
+    let whole = standing.is_whole(run);
+    let fresh = run.heads.is_empty();
+    let same_frame = standing.head.filter(|head| head.frame == digests.frame);
+    let anchored = standing.new_from > 0;
+    let mut told: Vec<(Fingerprint, u8)> = Vec::new();
+    let mut position = 0;
+    let mut events: Vec<Planned> = Vec::new();
+    for (number, (event, &in_scope)) in opened.document.events.iter().zip(&opened.in_scope).enumerate() {
+        let fingerprint = digests.fingerprint(number);
+        let mark = run.marks.of(fingerprint);
+        // Whether the same stood before it in this body less often than it was counted.
+        let mut known = || match told.iter_mut().find(|(told, _)| *told == fingerprint) {
+            Some((_, times)) => {
+                *times = times.saturating_add(1);
+                *times <= mark.times
+            }
+            None => {
+                if mark.times > 0 {
+                    told.push((fingerprint, 1));
+                }
+                mark.times > 0
+            }
+        };
+        let planned = if event.message.is_none() {
+            let count = match (fresh, same_frame) {
+                (true, _) => Count::Ordinary,
+                (false, None) if !known() => Count::Rising,
+                _ => Count::Nothing,
+            };
+            let look = whole || same_frame.is_none_or(|head| head.frame_hit);
+            let (is_new, alarmed) = (same_frame.is_none(), mark.bits & ALARM != 0);
+            Planned { look, is_new, count, alarmed, approved: !is_new && mark.bits & APPROVED != 0, ..Planned::default() }
+        } else {
+            let is_new = position >= standing.new_from;
+            position += 1;
+            let count = match (is_new, standing.broken) {
+                (false, false) => Count::Nothing,
+                (true, false) => Count::Ordinary,
+                (true, true) if anchored => Count::Ordinary,
+                (_, true) if known() => Count::Nothing,
+                (true, true) if context.fallback => Count::Ordinary,
+                (_, true) => Count::Rising,
+            };
+            let forged = if is_new { is_unseen(number, event, opened, run, context) } else { mark.bits & FORGED != 0 };
+            let alarmed = (!is_new || standing.broken) && mark.bits & ALARM != 0;
+            let approved = !is_new && mark.bits & APPROVED != 0;
+            Planned { look: is_new || whole || mark.bits != 0, is_new, count, forged, alarmed, approved, ..Planned::default() }
+        };
+        events.push(Planned { in_scope, look: planned.look && in_scope, ..planned });
+    }
+    let streak = standing.head.filter(|_| !standing.stale).and_then(|head| Streak::unpack(head.streak));
+    Plan { events, whole, streak, rewritten: standing.broken && !context.fallback, ..Plan::default() }
+}
+
+/// Whether an event says that it is the assistant's, and no such text left through this gateway.
+fn is_unseen(number: usize, event: &Event<'_>, opened: &Opened<'_, '_>, run: &Run, context: &Context<'_>) -> bool {
+    if !context.unseen_assistant || event.channel != Channel::Assistant || event.trusted || event.text.bytes().all(|byte| byte <= b' ') {
+        return false;
+    }
+    // A message's events stand side by side.
+    let events = &opened.document.events;
+    let of_message = |other: &&Event<'_>| other.message == event.message;
+    let before = events.get(..number).unwrap_or_default().iter().rev().take_while(of_message).count();
+    let message = events.iter().skip(number - before).take_while(of_message).filter(|other| other.channel == Channel::Assistant);
+    let message: Vec<&Event<'_>> = message.take(MAX_JOINED_TEXTS).collect();
+    !has_left(&run.outgoing, context.key, event, &message)
+}
+
+/// What a caller and a streamed response take over.
+fn counted(opened: &Opened<'_, '_>, digests: &Digests, scanned: &Scanned<'_>) -> Counted {
+    let events = &opened.document.events;
+    let last_answer = events.iter().filter(|event| event.channel == Channel::Assistant).filter_map(|event| event.message).max();
+    let mut counted = Counted { sums: opened.judge.sums(), exemptions: opened.hint.exemptions, ..Counted::default() };
+    for found in &scanned.found {
+        let Some(event) = events.get(found.event) else { continue };
+        let (fingerprint, channel, message) = (digests.fingerprint(found.event), event.channel, event.message);
+        if let Some(score) = found.score.filter(|_| found.counted) {
+            let in_history = last_answer.zip(message).is_some_and(|(last, message)| message < last);
+            counted.steps.push(CountedStep { score, fingerprint, channel, message, in_history });
+        }
+        if found.hot {
+            counted.hot.push(HotEvent { fingerprint, channel, message });
+        }
+        counted.turns.extend(found.turn);
+    }
+    counted
+}
+
+/// Notes what the next body with this history needs.
+fn remember(
+    opened: &Opened<'_, '_>,
+    run: &mut Run,
+    digests: &Digests,
+    plan: &Plan,
+    scanned: &Scanned<'_>,
+    standing: &Standing,
+    approved: bool,
+) {
+    let same_frame = standing.head.filter(|head| head.frame == digests.frame);
+    let mut frame_hit = same_frame.is_some_and(|head| head.frame_hit) && !standing.is_whole(run);
+    for found in &scanned.found {
+        let (planned, fingerprint) = (planned(plan, found), digests.fingerprint(found.event));
+        let mut mark = run.marks.of(fingerprint);
+        mark.bits = mark.bits & !HIT | if found.hit { HIT } else { 0 };
+        if found.counted && found.hot {
+            mark.bits |= HOT;
+            mark.times = mark.times.saturating_add(1);
+        }
+        if found.alarmed {
+            mark.bits |= ALARM;
+        }
+        if planned.forged && (found.hit || found.hot) {
+            mark.bits |= FORGED;
+        }
+        match (found.asks, approved, planned.is_new) {
+            (true, true, _) => mark.bits |= APPROVED,
+            // The same text was approved before, at another place.
+            (true, false, true) => mark.bits &= !APPROVED,
+            _ => (),
+        }
+        let outside = opened.document.events.get(found.event).is_none_or(|event| event.message.is_none());
+        if outside {
+            frame_hit |= found.hit || found.hot || found.alarmed;
+            mark.bits &= !HIT;
+        }
+        run.overflow |= !run.marks.put(mark);
+    }
+    let Ok(events) = u32::try_from(digests.messages.len()) else { return };
+    let (Some(&chain), true) = (digests.chains.last(), events > 0) else { return };
+    let head = Head { events, chain, frame: digests.frame, frame_hit, streak: scanned.streak.map_or(0, Streak::pack) };
+    run.heads.retain(|old| (old.events, old.chain) != (events, chain));
+    // The one that the body went on from stays near, for a turn that is said in other words. Older parts of the same history go before other histories do.
+    let from = standing.head.map(|head| (head.events, head.chain));
+    run.heads.insert(0, head);
+    if run.heads.len() > RUN_HEADS {
+        let part = |old: &Head| digests.chains.get(old.events as usize) == Some(&old.chain) && old.events < events;
+        let spare = run.heads.iter().rposition(|old| part(old) && Some((old.events, old.chain)) != from);
+        run.heads.remove(spare.unwrap_or(RUN_HEADS));
+    }
+    run.tail = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();
+    fits(&mut run.tail, RUN_TAIL);
+}
+
+/// The digest of what has to be approved; `None` when nothing asks that was not.
+fn asked(
+    opened: &Opened<'_, '_>,
+    digests: &Digests,
+    plan: &Plan,
+    found: &[Found],
+    rules: &[&str],
+    context: &Context<'_>,
+) -> Option<[u8; 16]> {
+    let asking = || found.iter().filter(|found| found.asks && !planned(plan, found).approved);
+    if rules.is_empty() && asking().next().is_none() {
+        return None;
+    }
+    let mut digest = context.key.digest(Of::Asked);
+    for event in asking().filter_map(|found| opened.document.events.get(found.event)) {
+        digest.text(event.channel.name());
+        digest.text(event.tool.as_deref().unwrap_or_default());
+        digest.text(&event.text);
+    }
+    for rule in rules {
+        digest.text(rule);
+    }
+    // What asks without an event asks for the whole body.
+    for event in digests.events.iter().filter(|_| !rules.is_empty()) {
+        digest.bytes(event);
+    }
+    Some(super::first(&digest.end()))
+}

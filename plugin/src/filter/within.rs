@@ -1,0 +1,284 @@
+//! An exchange within its run: found by what the request says, loaded, judged, stored; and what its response adds.
+
+use std::rc::Rc;
+
+use floodmark_core::run::{Caller, Context, Counted, History, Noted, Opened, Run, Settled};
+use floodmark_core::streamed::Streamed;
+use floodmark_core::wire::{Body, Format, IdKind, IssueKind};
+use floodmark_core::{Hint, Judgement};
+
+use super::Exchange;
+use super::asking::Asking;
+use crate::config::{Ruleset, RunFrom, UnseenAssistant};
+use crate::headers::Fields;
+use crate::host::Host;
+use crate::session::{Identity, NONE, Named};
+use crate::state::State;
+use crate::state::table::{Change, Outcome, StateError, Updated};
+
+/// The run of an exchange.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Within {
+    /// `None` where nothing names one: only the caller is remembered then.
+    named: Option<Named>,
+    history: History,
+    /// That of the run as it was stored last.
+    heat: f32,
+}
+
+/// What a response's identifiers name in later requests.
+const TAUGHT: [(IdKind, RunFrom); 3] =
+    [(IdKind::Response, RunFrom::PreviousResponse), (IdKind::Conversation, RunFrom::Conversation), (IdKind::Context, RunFrom::A2aContext)];
+
+impl Exchange {
+    /// The request's headers say who it is from.
+    pub(super) fn identify(&mut self, host: &dyn Host, fields: &Fields) {
+        let identity = self.shared.state.as_ref().map(|state| Identity::of(state, &self.rules.settings.session, fields, host));
+        self.identity = identity.map(Rc::new);
+    }
+
+    /// A request without a body: its response is one of the run that its headers name.
+    pub(super) fn enter_by_headers(&mut self, host: &dyn Host) {
+        let shared = Rc::clone(&self.shared);
+        if let (Some(state), Some(identity)) = (&shared.state, &self.identity) {
+            let history = if self.hint.format.is_some_and(Format::is_json_rpc) { History::Kept } else { History::Resent };
+            let named = identity.named_by_headers(state, host, now_ms(host));
+            self.within = Some(Within { named, history, heat: 0.0 });
+        }
+    }
+
+    /// Judges a request's body: within its run where anything is remembered and it is AI traffic, else alone.
+    pub(super) fn judge_request<'j>(
+        &mut self,
+        host: &dyn Host,
+        rules: &'j Ruleset,
+        opened: &mut Opened<'j, '_>,
+        body: &Body<'_>,
+        hint: Hint,
+    ) -> Judgement<'j> {
+        let shared = Rc::clone(&self.shared);
+        let is_ai = hint.ai_path || opened.document().format != Format::Unknown;
+        let (Some(state), Some(identity), true) = (&shared.state, self.identity.clone(), is_ai) else { return opened.alone() };
+        let named = identity.named(state, &rules.settings.session, opened, body, host, now_ms(host));
+        self.within = Some(Within { named, history: History::of(opened.document()), heat: 0.0 });
+        shared.metrics.state.source(host, named.map_or(NONE, |named| named.source));
+        if !identity.caller.is_known {
+            shared.metrics.state.caller_unknown(host);
+        }
+        let mut judgement = self.settle(host, rules, opened, hint, self.is_enforced());
+        if identity.caller.is_ambiguous {
+            rules.judge.note(&mut judgement, IssueKind::RunAmbiguousCaller, hint);
+        }
+        judgement
+    }
+
+    /// Judges a whole response: within the run where the server keeps the history, else alone.
+    pub(super) fn judge_response<'j>(
+        &mut self,
+        host: &dyn Host,
+        rules: &'j Ruleset,
+        opened: &mut Opened<'j, '_>,
+        hint: Hint,
+    ) -> Judgement<'j> {
+        match self.within {
+            Some(Within { history: History::Kept, .. }) => self.settle(host, rules, opened, hint, false),
+            _ => opened.alone(),
+        }
+    }
+
+    /// Loads the run, judges within it, stores it, and takes what counted to the caller. With `asks` an approval is looked for where one is needed.
+    fn settle<'j>(&mut self, host: &dyn Host, rules: &'j Ruleset, opened: &mut Opened<'j, '_>, hint: Hint, asks: bool) -> Judgement<'j> {
+        let shared = Rc::clone(&self.shared);
+        let (Some(state), Some(identity), Some(within)) = (&shared.state, self.identity.clone(), self.within) else {
+            return opened.alone();
+        };
+        let mut context = self.context(state, within, host);
+        let now_ms = context.now_ms;
+        let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within.named, now_ms);
+        let (mut last, mut lost) = (None, false);
+        let mut judge = |standing: Option<&[u8]>| {
+            let run = standing.map(Run::decode).transpose();
+            lost |= run.is_err();
+            let run = run.unwrap_or_default().unwrap_or_default();
+            let mut settled = opened.settle(&run, &context);
+            if asks && let Some(approved) = asking.approved(host, &settled.judgement) {
+                context.approved = Some(approved);
+                settled = opened.settle(&run, &context);
+            }
+            let (payload, heat) = (settled.run.encode(), settled.run.heat());
+            last = Some(settled);
+            Change::Store { payload, heat, tainted: false }
+        };
+        let stored = match within.named {
+            Some(named) => state.runs.update(host, &named.id, Some(&identity.caller.tag()), now_ms, &mut judge),
+            None => {
+                judge(None);
+                Ok(Updated { outcome: Outcome::Kept, was_unreadable: false })
+            }
+        };
+        if asks {
+            self.approval = asking.answer;
+        }
+        if stored == Err(StateError::Unavailable) {
+            shared.metrics.state.unavailable(host);
+        }
+        let Some(Settled { mut judgement, run, counted }) = last else { return opened.alone() };
+        lost |= is_lost(stored, run.heat());
+        self.within = Some(Within { heat: run.heat(), ..within });
+        if judgement.run.is_some_and(|run| run.restarted) {
+            shared.metrics.state.restarted(host);
+        }
+        if identity.caller.is_known && !counted.is_empty() {
+            lost |= !add_to_caller(host, state, rules, &identity, &mut judgement, &counted, &context);
+        }
+        if lost {
+            rules.judge.note(&mut judgement, IssueKind::RunLost, hint);
+        }
+        judgement
+    }
+
+    fn context<'c>(&self, state: &'c State, within: Within, host: &dyn Host) -> Context<'c> {
+        let settings = &self.rules.settings;
+        Context {
+            key: &state.event_key,
+            history: within.history,
+            fallback: within.named.is_none_or(|named| named.is_fallback()),
+            unseen_assistant: settings.responses.read && settings.session.unseen_assistant == UnseenAssistant::User,
+            half_life_ms: state.half_life_ms,
+            now_ms: now_ms(host),
+            approved: None,
+        }
+    }
+
+    /// A stream is judged within the run as it stands now.
+    pub(super) fn follow_within(&self, host: &dyn Host, streamed: &mut Streamed) {
+        if let (Some(state), Some(identity), Some(within)) = (&self.shared.state, &self.identity, self.within) {
+            let context = self.context(state, within, host);
+            let stands = within.named.map(|named| state.runs.get(host, &named.id, Some(&identity.caller.tag()), context.now_ms));
+            let run = match stands {
+                Some(Ok(Some(entry))) => Run::decode(&entry.payload).unwrap_or_default(),
+                _ => Run::default(),
+            };
+            streamed.within(&run, &context);
+        }
+    }
+
+    /// A whole response passes: its text is the run's, and its identifiers name it from now on.
+    pub(super) fn leave(&mut self, host: &dyn Host, opened: &Opened<'_, '_>) {
+        let shared = Rc::clone(&self.shared);
+        let (Some(state), Some(within)) = (&shared.state, self.within) else { return };
+        // Where the server keeps the history, its events are in the run already.
+        if within.history == History::Resent {
+            self.absorb(host, &opened.outgoing(&state.event_key));
+        }
+        let ids = &opened.document().ids;
+        self.learn_ids(host, 0, &mut |kind| ids.iter().find(|id| id.kind == kind).map(|id| &*id.value));
+    }
+
+    /// The same of what came of a stream. A client may go on before the stream's end is told, so it is done as soon as anything is whole. Gives the bits of the kinds
+    /// of identifiers that are taught by now.
+    pub(super) fn leave_in_stream(&mut self, host: &dyn Host, streamed: &mut Streamed, taught: u8) -> u8 {
+        if self.within.is_none() {
+            return taught;
+        }
+        self.absorb(host, &streamed.take_noted());
+        self.learn_ids(host, taught, &mut |kind| streamed.id(kind))
+    }
+
+    /// What left in a response is added to the run, whatever it is by now.
+    fn absorb(&mut self, host: &dyn Host, noted: &Noted) {
+        let shared = Rc::clone(&self.shared);
+        let (Some(state), Some(identity), Some(within)) = (&shared.state, &self.identity, self.within) else { return };
+        let Some(named) = within.named.filter(|_| !noted.is_empty()) else { return };
+        let context = self.context(state, within, host);
+        let mut heat = 0.0;
+        let mut add = |standing: Option<&[u8]>| {
+            let mut run = standing.and_then(|bytes| Run::decode(bytes).ok()).unwrap_or_default();
+            run.absorb(noted, &self.rules.judge, &context);
+            heat = run.heat();
+            Change::Store { payload: run.encode(), heat, tainted: false }
+        };
+        // What cannot be stored is counted by the table.
+        if state.runs.update(host, &named.id, Some(&identity.caller.tag()), context.now_ms, &mut add) == Err(StateError::Unavailable) {
+            shared.metrics.state.unavailable(host);
+        }
+        self.within = Some(Within { heat, ..within });
+    }
+
+    /// The header by which an MCP server names its session.
+    pub(super) fn learn_session(&self, host: &dyn Host, value: &[u8]) {
+        self.learn(host, RunFrom::McpSession, value.trim_ascii());
+    }
+
+    /// Identifiers that a response gives out: `id` says which value it has of a kind. Gives the bits of the kinds that are taught now or were, by `taught`.
+    fn learn_ids<'i>(&self, host: &dyn Host, taught: u8, id: &mut dyn FnMut(IdKind) -> Option<&'i str>) -> u8 {
+        TAUGHT.into_iter().zip(0..).fold(taught, |taught, ((kind, from), bit)| match id(kind) {
+            Some(value) if taught >> bit & 1 == 0 => {
+                self.learn(host, from, value.as_bytes());
+                taught | 1 << bit
+            }
+            _ => taught,
+        })
+    }
+
+    fn learn(&self, host: &dyn Host, from: RunFrom, value: &[u8]) {
+        let (Some(state), Some(identity), Some(within)) = (&self.shared.state, &self.identity, self.within) else { return };
+        let is_named_so = within.named.is_some_and(|named| named.source == from.name()) && from != RunFrom::PreviousResponse;
+        if !value.is_empty() && !is_named_so {
+            let run = within.named.map(|named| named.id);
+            identity.teach(state, host, from, value, run.as_ref(), within.heat, now_ms(host));
+        }
+    }
+
+    /// The run's id; `None` where nothing is remembered or nothing names it.
+    pub(super) fn run_id(&self) -> Option<String> {
+        self.within?.named.map(|named| named.hex())
+    }
+
+    /// The end of a log line; empty where nothing is remembered.
+    pub(super) fn run_words(&self) -> String {
+        let Some(within) = self.within else { return String::new() };
+        let source = within.named.map_or(NONE, |named| named.source);
+        [" run=", self.run_id().as_deref().unwrap_or("-"), " run_source=", source].concat()
+    }
+}
+
+/// Takes what counted to the caller's record, which may raise the judgement. `false` when it is lost.
+fn add_to_caller<'j>(
+    host: &dyn Host,
+    state: &State,
+    rules: &'j Ruleset,
+    identity: &Identity,
+    judgement: &mut Judgement<'j>,
+    counted: &Counted,
+    context: &Context<'_>,
+) -> bool {
+    let (mut raised, mut unreadable, mut heat) = (None, false, 0.0);
+    let mut add = |standing: Option<&[u8]>| {
+        let caller = standing.map(Caller::decode).transpose();
+        unreadable |= caller.is_err();
+        let mut own = judgement.clone();
+        let caller = rules.judge.caller(&mut own, &caller.unwrap_or_default().unwrap_or_default(), counted, context);
+        raised = Some(own);
+        heat = caller.heat();
+        Change::Store { payload: caller.encode(), heat, tainted: false }
+    };
+    let stored = state.callers.update(host, &identity.caller.key(), Some(&identity.caller.tag()), context.now_ms, &mut add);
+    if let Some(raised) = raised {
+        *judgement = raised;
+    }
+    !unreadable && !is_lost(stored, heat)
+}
+
+/// Whether anything that was known or counted is lost. Where there is no shared data nothing ever was.
+fn is_lost(stored: Result<Updated, StateError>, heat: f32) -> bool {
+    match stored {
+        Ok(Updated { outcome, was_unreadable }) => was_unreadable || outcome == Outcome::Full && heat > 0.0,
+        Err(StateError::Unavailable) => false,
+        Err(StateError::Contended | StateError::TooLong) => true,
+    }
+}
+
+fn now_ms(host: &dyn Host) -> u64 {
+    host.now_ns() / 1_000_000
+}
