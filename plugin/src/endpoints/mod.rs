@@ -7,6 +7,7 @@ mod answer;
 mod approvals;
 mod health;
 mod routes;
+mod runs;
 mod token;
 mod visit;
 

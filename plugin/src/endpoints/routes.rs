@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Answer, Desk, Problem, Token, approvals, health};
+use super::{Answer, Desk, Problem, Token, approvals, health, runs};
 use crate::config::{Scope, read};
 
 /// A call whose token and scope are checked.
@@ -49,8 +49,10 @@ pub struct Route {
 }
 
 /// All endpoints.
-pub static ROUTES: [Route; 2] = [
+pub static ROUTES: [Route; 4] = [
     Route { name: "health", method: "GET", path: "v1/health", scope: Scope::Check, takes: Takes::Nothing, handler: health::get },
+    Route { name: "run", method: "GET", path: "v1/runs/*", scope: Scope::Check, takes: Takes::Nothing, handler: runs::get },
+    Route { name: "run", method: "DELETE", path: "v1/runs/*", scope: Scope::Admin, takes: Takes::Nothing, handler: runs::delete },
     Route { name: "approvals", method: "POST", path: "v1/approvals", scope: Scope::Admin, takes: Takes::Json, handler: approvals::post },
 ];
 
