@@ -4,6 +4,7 @@
 //! file is a harness of its own: it can stop them when all tests are done, which a test thread cannot.
 
 mod actions;
+mod approvals;
 mod attacks;
 mod bypass;
 mod compressed;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let stage = Arc::new(Stage::new());
     let checks = [
         actions::checks(),
+        approvals::checks(),
         attacks::checks(),
         bypass::checks(),
         compressed::checks(),

@@ -67,7 +67,8 @@ impl Exchange {
         }
         let rule = judgement.decisive.as_ref().map_or("-", |reason| reason.rule);
         let (said, id, more) = match answer {
-            Answer::Pending { id, new: true } => ("asked", id, [" rule=", rule]),
+            // Another worker may have used the approval for the same history meanwhile: then this passes as one that was approved.
+            Answer::Pending { id, new: true } if judgement.verdict == Verdict::Ask => ("asked", id, [" rule=", rule]),
             Answer::Granted { id, by } => ("used", id, [" token=", by.as_str()]),
             _ => return,
         };
