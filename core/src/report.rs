@@ -8,11 +8,12 @@ use crate::detected::Detected;
 use crate::judge::Judgement;
 use crate::reason::Reason;
 use crate::rules::RuleUse;
+use crate::run::RunFacts;
 
 /// A judgement, ready for JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<'a> {
-    /// `allow`, `flag`, `label` or `block`.
+    /// `allow`, `flag`, `label`, `ask` or `block`.
     pub verdict: &'static str,
     /// The rule that decided the verdict; null for `allow`.
     pub rule: Option<&'a str>,
@@ -55,6 +56,28 @@ pub struct Report<'a> {
     pub escalation: bool,
     /// Whether user messages resample one request.
     pub resampling: bool,
+    /// What it says of its run; left out where it was judged alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunReport>,
+}
+
+/// What a judgement says of its run, ready for JSON. It holds no identifier.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RunReport {
+    /// Number of events in the run's trajectory.
+    pub events: u32,
+    /// Events of this body that were not in one that was judged before.
+    pub new_events: u32,
+    /// The run's running sum since the last alarm, after this body.
+    pub cusum: f64,
+    /// The body begins another conversation of the same caller and opening.
+    pub restarted: bool,
+    /// The body does not go on from a history that was judged.
+    pub rewritten: bool,
+    /// More stood in the run than is remembered, so all of each body is looked at.
+    pub overflow: bool,
+    /// The running sum of all runs of the caller; null where it was not asked for.
+    pub caller_cusum: Option<f64>,
 }
 
 /// What the detector found, ready for JSON.
@@ -97,7 +120,7 @@ pub struct ReasonReport<'a> {
     pub view: Option<&'static str>,
     /// Of the detector's rules: which of the text's overlapping chunks scored highest, counted from 0.
     pub chunk: Option<u32>,
-    /// What it means for the verdict: `flag`, `label`, `score`, `block`, or `exempt`.
+    /// What it means for the verdict: `flag`, `label`, `ask`, `score`, `block`, or `exempt`.
     pub counts_as: &'static str,
 }
 
@@ -135,7 +158,15 @@ impl<'a> From<&'a Judgement<'_>> for Report<'a> {
             diversity: score.diversity,
             escalation: score.escalation,
             resampling: score.resampling,
+            run: judgement.run.as_ref().map(RunReport::from),
         }
+    }
+}
+
+impl From<&RunFacts> for RunReport {
+    fn from(facts: &RunFacts) -> Self {
+        let RunFacts { events, new_events, cusum, restarted, rewritten, overflow, caller_cusum, asked: _ } = *facts;
+        RunReport { events, new_events, cusum, restarted, rewritten, overflow, caller_cusum }
     }
 }
 

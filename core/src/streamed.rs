@@ -4,6 +4,7 @@
 //! call is judged when it is whole; text when so much of it has come, and at its end.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -13,7 +14,7 @@ use crate::limits::{
     MAX_FRAME_BYTES, MAX_STREAM_BYTES, MAX_STREAM_SLOTS, STREAM_AGAIN_BYTES, STREAM_CALL_BYTES, STREAM_ENDS, STREAM_TAIL_BYTES,
     STREAM_TEXT_BYTES,
 };
-use crate::run::{Context, Noted, Run};
+use crate::run::{Context, Noted, Run, Within};
 use crate::verdict::Verdict;
 use crate::wire::{
     Body, Channel, Direction, Document, Effect, Event, Format, Frame, Frames, Framing, IdKind, Issue, IssueKind, Issues, RECORD_BORDER,
@@ -65,7 +66,20 @@ struct State {
     counted: Vec<u64>,
     /// Beside `outcome.ids`.
     ids: Vec<String>,
-    noted: Noted,
+    run: Option<Box<Within>>,
+    /// What a message said is whole since it was last asked for.
+    ended: Ended,
+}
+
+/// What messages said is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ended {
+    /// Nothing.
+    Nothing,
+    /// A text or a call.
+    Some,
+    /// All that came.
+    All,
 }
 
 /// A text or a call whose pieces are coming.
@@ -105,23 +119,30 @@ impl Streamed {
             ids: Vec::new(),
         };
         let hint = Hint { direction: Direction::Response, ..hint };
-        let state =
-            State { hint, outcome, blocked_at: None, slots: Vec::new(), counted: Vec::new(), ids: Vec::new(), noted: Noted::default() };
+        let state = State {
+            hint,
+            outcome,
+            blocked_at: None,
+            slots: Vec::new(),
+            counted: Vec::new(),
+            ids: Vec::new(),
+            run: None,
+            ended: Ended::Nothing,
+        };
         Streamed { frames: Frames::new(framing, MAX_FRAME_BYTES), state }
     }
 
     /// Goes on from a run: before the first bytes. Where the server keeps the history its messages are judged within the run, and what they count is noted;
     /// otherwise only the assistant text that leaves is.
-    pub fn within(&mut self, _: &Run, _: &Context<'_>) {}
-
-    /// What is to be stored in the run at its end. The run may have changed since it began.
-    pub fn noted(&self) -> &Noted {
-        &self.state.noted
+    pub fn within(&mut self, run: &Run, context: &Context<'_>) {
+        self.state.run = Some(Box::new(Within::new(run, context)));
     }
 
-    /// What is to be stored in the run by now, and was not given yet. Clients go on with what they saw before the stream's end is known.
+    /// What is to be stored in the run by now and was not given yet; nothing without a run. To be asked for after every piece and at the end: clients go on with
+    /// what they saw before the stream's end is known. The run may have changed since it began.
     pub fn take_noted(&mut self) -> Noted {
-        core::mem::take(&mut self.state.noted)
+        let ended = core::mem::replace(&mut self.state.ended, Ended::Nothing);
+        self.state.run.as_mut().map_or(Noted::default(), |run| run.take_noted(ended))
     }
 
     /// Takes the next bytes, as they came.
@@ -140,6 +161,7 @@ impl Streamed {
     /// The stream broke off: what came whole is judged, a part of a frame is not.
     pub fn break_off(&mut self, judge: &Judge<'_>) {
         let at = self.frames.whole_bytes();
+        self.state.ended = Ended::All;
         self.state.close(judge, at, true, |_| true);
     }
 
@@ -173,7 +195,8 @@ impl Streamed {
     /// Memory that the state takes beside its fixed size, in bytes.
     pub fn held_bytes(&self) -> usize {
         let slots = self.state.slots.iter().map(Slot::held_bytes);
-        self.frames.held_bytes() + slots.sum::<usize>()
+        let run = self.state.run.as_ref().map_or(0, |run| run.held_bytes());
+        self.frames.held_bytes() + slots.sum::<usize>() + run
     }
 }
 
@@ -194,6 +217,7 @@ impl State {
         }
         self.outcome.messages = self.outcome.messages.saturating_add(1);
         if data == b"[DONE]" {
+            self.ended = Ended::All;
             return self.close(judge, frame.start, false, |_| true);
         }
         let body = Body::new(frame.data);
@@ -217,6 +241,9 @@ impl State {
         let events = core::mem::take(&mut document.events);
         for event in events {
             let joins = !event.whole && matches!(event.channel, Channel::Assistant | Channel::ToolCall | Channel::ToolResult);
+            if let Some(run) = self.run.as_mut().filter(|_| event.channel == Channel::Assistant) {
+                run.text(joins.then_some(event.slot), event.parts());
+            }
             match joins.then(|| self.slot(&event, frame.start)).flatten() {
                 Some(at) => {
                     self.add(judge, at, &event, frame.start);
@@ -232,6 +259,7 @@ impl State {
         }
         // First what came in pieces: some messages repeat it whole.
         if ends.all || !ends.slots.is_empty() {
+            self.ended = self.ended.max(if ends.all { Ended::All } else { Ended::Some });
             self.close(judge, frame.start, false, |slot| ends.all || ends.slots.contains(&slot.number.0));
         }
         let odd = document.issues.worst().is_some_and(|issue| issue.kind.effect() > Effect::Note);
@@ -368,7 +396,10 @@ impl State {
                 _ => (),
             }
         }
-        let judged = judge.judge_document(document, self.hint);
+        let judged = match &mut self.run {
+            Some(run) => run.judge(judge, document, self.hint),
+            None => judge.judge_document(document, self.hint),
+        };
         self.take(&judged, start);
     }
 

@@ -59,6 +59,7 @@ impl RunKey {
 }
 
 /// A digest that is being made.
+#[derive(Clone, Debug)]
 pub(crate) struct Digest(blake3::Hasher);
 
 impl Digest {

@@ -17,12 +17,14 @@ mod settle;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod within;
 
 pub use caller::Caller;
 pub use key::RunKey;
 pub use noted::{Counted, Noted};
 pub use opened::Opened;
 pub use record::{Run, Unreadable};
+pub(crate) use within::Within;
 
 use alloc::vec::Vec;
 

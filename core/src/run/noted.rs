@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::key::{Of, RunKey};
+use super::key::{Digest, Of, RunKey};
 use super::record::Fingerprint;
 use super::{first, fits};
 use crate::conversation::Turn;
@@ -66,6 +66,13 @@ impl Noted {
         self.texts.is_empty() && self.counted.steps.is_empty() && self.counted.turns.is_empty()
     }
 
+    /// Memory that its lists take, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let Counted { steps, hot, turns, .. } = &self.counted;
+        let lists = steps.capacity() * size_of::<CountedStep>() + hot.capacity() * size_of::<HotEvent>();
+        lists + turns.capacity() * size_of::<(Turn, Option<u16>)>()
+    }
+
     /// What its events add to their caller, where the server keeps the history.
     pub fn counted(&self) -> &Counted {
         &self.counted
@@ -89,9 +96,12 @@ impl Noted {
 
     /// Notes a text; the newest count.
     pub(crate) fn text(&mut self, key: &RunKey, text: &str) {
-        if let Some(fingerprint) = outgoing(key, [text])
-            && !self.texts.contains(&fingerprint)
-        {
+        self.left(outgoing(key, [text]));
+    }
+
+    /// Notes the fingerprint of a text.
+    pub(crate) fn left(&mut self, fingerprint: Option<Fingerprint>) {
+        if let Some(fingerprint) = fingerprint.filter(|fingerprint| !self.texts.contains(fingerprint)) {
             self.texts.push(fingerprint);
             fits(&mut self.texts, RUN_OUTGOING);
         }
@@ -121,13 +131,33 @@ impl Noted {
 
 /// The fingerprint of an assistant's text, whatever its white space; `None` when there is nothing else.
 pub(crate) fn outgoing<'t>(key: &RunKey, texts: impl IntoIterator<Item = &'t str>) -> Option<Fingerprint> {
-    let mut digest = key.digest(Of::Outgoing);
-    let mut some = false;
-    for word in texts.into_iter().flat_map(str::split_ascii_whitespace) {
-        digest.bytes(word.as_bytes());
-        some = true;
+    let mut text = OutgoingText::new(key);
+    texts.into_iter().for_each(|piece| text.push(piece));
+    text.end()
+}
+
+/// An assistant's text that is coming in pieces.
+#[derive(Clone, Debug)]
+pub(crate) struct OutgoingText {
+    digest: Digest,
+    some: bool,
+}
+
+impl OutgoingText {
+    pub fn new(key: &RunKey) -> Self {
+        OutgoingText { digest: key.digest(Of::Outgoing), some: false }
     }
-    some.then(|| first(&digest.end()))
+
+    pub fn push(&mut self, piece: &str) {
+        for word in piece.split_ascii_whitespace() {
+            self.digest.bytes(word.as_bytes());
+            self.some = true;
+        }
+    }
+
+    pub fn end(&self) -> Option<Fingerprint> {
+        self.some.then(|| first(&self.digest.end()))
+    }
 }
 
 /// Whether an assistant's message in a request left through this gateway: each text of it alone, or all of them joined.

@@ -203,6 +203,14 @@ impl Exchange {
             shared.metrics.state.unavailable(host);
         }
         self.within = Some(Within { heat, ..within });
+        if identity.caller.is_known && !noted.counted().is_empty() {
+            let mut add = |standing: Option<&[u8]>| {
+                let mut caller = standing.and_then(|bytes| Caller::decode(bytes).ok()).unwrap_or_default();
+                caller.absorb(noted.counted(), &self.rules.judge, &context);
+                Change::Store { payload: caller.encode(), heat: caller.heat(), tainted: false }
+            };
+            let _ = state.callers.update(host, &identity.caller.key(), Some(&identity.caller.tag()), context.now_ms, &mut add);
+        }
     }
 
     /// The header by which an MCP server names its session.

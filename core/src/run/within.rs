@@ -1,0 +1,117 @@
+//! A streamed response within its run: its messages go on from the run as it was at the start, and what they add is noted for the one that is stored at
+//! the end.
+
+use alloc::vec::Vec;
+
+use super::noted::OutgoingText;
+use super::record::Fingerprint;
+use super::{Context, History, Noted, Opened, Run, RunKey};
+use crate::judge::{Hint, Judge, Judgement};
+use crate::limits::RUN_OUTGOING;
+use crate::streamed::Ended;
+use crate::wire::{Channel, Document};
+
+/// A response's run while it streams.
+#[derive(Clone, Debug)]
+pub(crate) struct Within {
+    /// With what the messages so far counted.
+    run: Run,
+    noted: Noted,
+    /// Texts that were given to be stored.
+    given: Vec<Fingerprint>,
+    key: RunKey,
+    history: History,
+    now_ms: u64,
+    half_life_ms: u64,
+    /// The texts that are coming, by the numbers that their messages give them.
+    texts: Vec<((u32, u32), OutgoingText)>,
+    /// All of them, as they come.
+    joined: OutgoingText,
+    /// Numbers of the calls that were counted.
+    calls: Vec<[u8; 4]>,
+}
+
+impl Within {
+    pub fn new(run: &Run, context: &Context<'_>) -> Self {
+        let Context { key, history, half_life_ms, now_ms, .. } = *context;
+        let (noted, joined) = (Noted::default(), OutgoingText::new(key));
+        Within {
+            run: run.clone(),
+            noted,
+            given: Vec::new(),
+            key: *key,
+            history,
+            now_ms,
+            half_life_ms,
+            texts: Vec::new(),
+            joined,
+            calls: Vec::new(),
+        }
+    }
+
+    /// Takes a piece of the assistant's text of these numbers, or a whole one.
+    pub fn text(&mut self, slot: Option<(u32, u32)>, piece: &str) {
+        // Nobody looks for assistant text where the server keeps it.
+        if self.history == History::Kept {
+            return;
+        }
+        let Some(slot) = slot else { return self.noted.text(&self.key, piece) };
+        self.joined.push(piece);
+        let known = self.texts.iter().position(|(known, _)| *known == slot);
+        if known.is_none() && self.texts.len() < RUN_OUTGOING {
+            self.texts.push((slot, OutgoingText::new(&self.key)));
+        }
+        let at = known.unwrap_or(self.texts.len().saturating_sub(1));
+        if let Some((_, text)) = self.texts.get_mut(at).filter(|(known, _)| *known == slot) {
+            text.push(piece);
+        }
+    }
+
+    /// Judges a message, or what was put together of several.
+    pub fn judge<'j>(&mut self, judge: &'j Judge<'j>, document: Document<'_>, hint: Hint) -> Judgement<'j> {
+        let mut opened = Opened::new(judge, document, hint);
+        if self.history == History::Resent {
+            return opened.alone();
+        }
+        let context = Context {
+            key: &self.key,
+            history: self.history,
+            fallback: false,
+            unseen_assistant: false,
+            half_life_ms: self.half_life_ms,
+            now_ms: self.now_ms,
+            approved: None,
+        };
+        opened.repeated = self.calls.clone();
+        let settled = opened.settle(&self.run, &context);
+        let calls = settled.counted.steps.iter().filter(|step| step.channel == Channel::ToolCall);
+        self.calls.extend(calls.map(|step| step.fingerprint));
+        super::fits(&mut self.calls, crate::limits::MAX_STREAM_SLOTS);
+        self.run = settled.run;
+        self.noted.add(settled.counted);
+        settled.judgement
+    }
+
+    /// What is to be stored in the run and was not given yet.
+    pub fn take_noted(&mut self, ended: Ended) -> Noted {
+        let mut noted = core::mem::take(&mut self.noted);
+        if ended > Ended::Nothing {
+            self.texts.iter().for_each(|(_, text)| noted.left(text.end()));
+        }
+        if ended == Ended::All && self.texts.len() > 1 {
+            noted.left(self.joined.end());
+        }
+        noted.texts.retain(|text| !self.given.contains(text));
+        self.given.extend(&noted.texts);
+        super::fits(&mut self.given, 2 * RUN_OUTGOING);
+        noted
+    }
+
+    /// Memory that it takes, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.texts.capacity() * size_of::<((u32, u32), OutgoingText)>()
+            + self.noted.held_bytes()
+            + self.given.capacity() * size_of::<Fingerprint>()
+    }
+}

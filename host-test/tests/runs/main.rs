@@ -1,0 +1,4 @@
+//! Runs over several requests, in the built plugin: state that VMs share, attacks in small steps, what a conversation may do, and hosts that lack things.
+
+mod attacks;
+mod support;
