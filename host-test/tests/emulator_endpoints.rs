@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use floodmark_host::emulator::{Capability, Client, Exchange, Gateway, Lack, Options, Request, UpstreamReply};
+use floodmark_host::emulator::{Capability, Client, Exchange, Gateway, Lack, Options, Process, Request, UpstreamReply};
 use serde_json::{Value, json};
 use support::{plugin, runtimes};
 
@@ -122,4 +122,93 @@ fn a_gateway_without_shared_data_says_so() {
     let body = r#"{"id":"00000000000000000000000000000000-00000000","decision":"approve"}"#;
     let exchange = send(&mut gateway, &Request::post_json("/floodmark/v1/approvals", body).header(TOKEN, ADMIN));
     assert_eq!(answered(&exchange), (503, "state_unavailable".to_owned()));
+}
+
+const PATH: &str = "/v1/chat/completions";
+
+/// A rule that asks, and how a call of a tool meets it.
+fn asking() -> Value {
+    json!({"defaults": {"mode": "enforce", "policy": {
+        "rules": {"operator.wire": "ask", "detector": "off"},
+        "patterns": [{"id": "operator.wire", "category": "instruction_seeding", "pattern": "wire transfer of [0-9]+"}],
+    }}})
+}
+
+fn transfer(session: &str) -> Request {
+    let arguments = json!({"note": "wire transfer of 900"});
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay", "arguments": arguments}});
+    Request::post_json("/mcp", call.to_string()).header("mcp-session-id", session).header("authorization", "Bearer agent")
+}
+
+/// The approval that a refused call of a tool waits for; `None` when it passed.
+fn waits_for(exchange: &Exchange) -> Option<String> {
+    let reply = exchange.reply().unwrap();
+    if !reply.local {
+        assert!(exchange.upstream.as_ref().unwrap().complete);
+        return None;
+    }
+    let json: Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!((reply.status, &json["error"]["data"]["code"]), (200, &json!("floodmark_ask")), "{json}");
+    assert!(exchange.upstream.as_ref().is_none_or(|upstream| upstream.body.is_empty()));
+    Some(json["error"]["data"]["approval"].as_str().unwrap().to_owned())
+}
+
+fn decide(gateway: &mut Gateway, id: &str, decision: &str) -> (u16, String) {
+    let body = json!({"id": id, "decision": decision}).to_string();
+    answered(&send(gateway, &Request::post_json("/floodmark/v1/approvals", body).header(TOKEN, ADMIN)))
+}
+
+/// A gateway has a VM for each worker, and they share what is in shared data. So does a VM that starts anew.
+#[test]
+fn what_one_worker_asks_another_approves_and_a_third_uses() {
+    for engine in runtimes() {
+        let process = Process::default();
+        let start = || Gateway::start_in(&process, &plugin(), &config(&asking()), Options { engine, ..options() }).unwrap();
+        let [mut first, mut second, mut third] = [start(), start(), start()];
+        let id = waits_for(&send(&mut first, &transfer("s-1"))).unwrap();
+        assert_eq!(waits_for(&send(&mut second, &transfer("s-1"))), Some(id.clone()));
+        first.reload().unwrap();
+        assert_eq!(decide(&mut second, &id, "approve"), (200, String::new()));
+        assert_ne!(waits_for(&send(&mut third, &transfer("s-2"))), None, "another session");
+        assert_eq!(waits_for(&send(&mut third, &transfer("s-1"))), None, "it passes");
+        let again = waits_for(&send(&mut first, &transfer("s-1"))).unwrap();
+        assert_ne!(again, id);
+        assert_eq!(decide(&mut first, &id, "approve"), (404, "not_found".to_owned()));
+        assert_eq!(decide(&mut first, &again, "deny"), (200, String::new()));
+        assert_eq!(waits_for(&send(&mut second, &transfer("s-1"))), Some(again));
+        assert_eq!((first.metric("floodmark_approvals_what=used"), first.metric("floodmark_host_errors")), (Some(1), Some(0)));
+    }
+}
+
+/// Endpoints on a listener of their own are another plugin with the same secret; one with another secret knows nothing of these runs.
+#[test]
+fn plugins_share_approvals_where_they_share_the_secret() {
+    let process = Process::default();
+    let mut ai = asking();
+    ai["endpoints"] = Value::Null;
+    let start = |more: &Value| Gateway::start_in(&process, &plugin(), &config(more), options()).unwrap();
+    let mut traffic = start(&ai);
+    let mut operators = start(&json!({"defaults": {"mode": "off"}}));
+    let mut strangers =
+        start(&json!({"keys": [{"id": "k2", "secret": "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100"}]}));
+    let id = waits_for(&send(&mut traffic, &transfer("s-1"))).unwrap();
+    assert_eq!(decide(&mut strangers, &id, "approve"), (404, "not_found".to_owned()));
+    assert_eq!(decide(&mut operators, &id, "approve"), (200, String::new()));
+    assert_eq!(waits_for(&send(&mut traffic, &transfer("s-1"))), None);
+}
+
+#[test]
+fn an_operator_sees_and_ends_a_run() {
+    let mut gateway = gateway(&json!({}), options());
+    let body = r#"{"messages":[{"role":"user","content":"hi"}]}"#;
+    let exchange = send(&mut gateway, &Request::post_json(PATH, body));
+    let run = exchange.state("floodmark.run").unwrap().to_owned();
+    let call = |method: &str| Request::new(method, &format!("/floodmark/v1/runs/{run}")).header(TOKEN, ADMIN);
+    let told = send(&mut gateway, &call("GET"));
+    let json: Value = serde_json::from_slice(&told.reply().unwrap().body).unwrap();
+    assert_eq!((answered(&told).0, &json["id"], &json["events"]), (200, &json!(run), &json!(1)), "{json}");
+    assert_eq!(answered(&send(&mut gateway, &call("DELETE"))).0, 200);
+    for method in ["GET", "DELETE"] {
+        assert_eq!(answered(&send(&mut gateway, &call(method))), (404, "not_found".to_owned()));
+    }
 }

@@ -153,7 +153,7 @@ mod tests {
             let plugin = &manager["http_filters"][0]["typed_config"]["config"];
             let rules = parse(json(plugin_value(plugin).unwrap()).unwrap().to_string().as_bytes()).unwrap();
             let held = plugin["allow_on_headers_stop_iteration"].as_bool();
-            plugins.push((rules.endpoints.is_some(), rules.approvals.is_some(), held, plugin["vm_config"].clone(), rules.keys));
+            plugins.push((rules.endpoints.is_some(), rules.state.is_some(), held, plugin["vm_config"].clone(), rules.keys));
         }
         let [(false, true, None, gateways_vm, gateways_keys), (true, true, Some(true), vm, keys)] = &plugins[..] else {
             panic!("{plugins:?}")

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::parse::{ConfigError, error};
 use crate::endpoints::{Endpoints, Token};
 
+/// Where the endpoints are unless the configuration says otherwise.
+pub const PREFIX: &str = "/floodmark/";
+
 /// HTTP endpoints that the plugin answers itself, for whoever runs it: docs/endpoints.md. Off without this key.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -113,7 +116,7 @@ impl TokenConfig {
 }
 
 fn prefix() -> String {
-    "/floodmark/".to_owned()
+    PREFIX.to_owned()
 }
 
 #[cfg(test)]

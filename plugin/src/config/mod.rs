@@ -8,7 +8,7 @@ mod read;
 mod routes;
 mod state;
 
-pub use endpoints::{ApprovalsConfig, EndpointsConfig, Scope, TokenConfig};
+pub use endpoints::{ApprovalsConfig, EndpointsConfig, PREFIX, Scope, TokenConfig};
 pub use exemptions::{ExemptHeader, Exemption};
 use floodmark_core::Action;
 use floodmark_core::Policy;
