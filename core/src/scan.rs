@@ -309,11 +309,10 @@ impl<'s> Scanner<'s> {
             scanned.run = Trajectory::default();
             (found.alarmed, found.reset) = (true, true);
         }
-        if plan.whole && detecting.alarms(&mut scanned.alone, score) {
-            scanned.alone = Trajectory::default();
-            found.alarmed = true;
-        }
+        // Its sum begins anew where the run's did, now or before.
+        found.alarmed |= plan.whole && detecting.alarms(&mut scanned.alone, score);
         if found.alarmed {
+            scanned.alone = Trajectory::default();
             let counts_as = Some(if rule_use == RuleUse::Score { RuleUse::Block } else { self.approved(rule_use, taken, found) });
             if scanned.alarms.is_empty() {
                 scanned.detected.alarm_message = turn;

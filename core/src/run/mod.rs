@@ -14,8 +14,6 @@ mod opened;
 pub(crate) mod plan;
 mod record;
 mod settle;
-#[cfg(test)]
-mod tests;
 mod turns;
 mod within;
 

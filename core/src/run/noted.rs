@@ -24,6 +24,8 @@ pub(crate) struct CountedStep {
 /// An event by which the sum rises, whether it is new or was counted before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HotEvent {
+    /// Its number in the document.
+    pub event: usize,
     pub fingerprint: Fingerprint,
     pub channel: Channel,
     pub message: Option<u32>,

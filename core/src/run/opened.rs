@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::key::{Of, channel_byte};
-use super::plan::Plan;
+use super::plan::{Count, Plan};
 use super::record::Fingerprint;
 use super::{Context, Noted, Run, RunKey, Settled};
 use crate::judge::{Hint, Judge, Judgement};
@@ -23,8 +23,8 @@ pub struct Opened<'j, 'b> {
     looked: Vec<Option<Looked>>,
     own_unread: bool,
     digests: Option<Digests>,
-    /// Events that count no more: a stream repeats its calls.
-    pub(super) repeated: Vec<Fingerprint>,
+    /// How each event counts where the server keeps the history; as any new one where it is not there.
+    pub(super) counts: Vec<Count>,
 }
 
 /// Keyed digests of a body's events.
@@ -72,7 +72,7 @@ impl<'j, 'b> Opened<'j, 'b> {
     pub(crate) fn new(judge: &'j Judge<'j>, mut document: Document<'b>, hint: Hint) -> Self {
         let in_scope = judge.scope().apply(&mut document, hint.direction);
         let looked = document.events.iter().map(|_| None).collect();
-        Opened { judge, document, hint, in_scope, looked, own_unread: false, digests: None, repeated: Vec::new() }
+        Opened { judge, document, hint, in_scope, looked, own_unread: false, digests: None, counts: Vec::new() }
     }
 
     /// What was read of it.

@@ -34,6 +34,8 @@ pub(crate) struct Head {
     pub frame: [u8; 8],
     /// Something was found there.
     pub frame_hit: bool,
+    /// No longer one of the same history was judged since.
+    pub last: bool,
     /// [`Streak::pack`], or 0 when it is not known.
     pub streak: u16,
 }

@@ -119,7 +119,7 @@ fn planned(plan: &Plan, found: &Found) -> Planned {
 fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests) -> Plan {
     let events = opened.in_scope.iter().enumerate().map(|(number, &in_scope)| {
         let fingerprint = digests.fingerprint(number);
-        let count = if opened.repeated.contains(&fingerprint) { Count::Nothing } else { Count::Ordinary };
+        let count = opened.counts.get(number).copied().unwrap_or_default();
         let alarmed = run.marks.of(fingerprint).bits & ALARM != 0;
         Planned { in_scope, look: in_scope, is_new: true, count, alarmed, ..Planned::default() }
     });
@@ -214,7 +214,7 @@ fn counted(opened: &Opened<'_, '_>, digests: &Digests, scanned: &Scanned<'_>) ->
             counted.steps.push(CountedStep { score, fingerprint, channel, message, in_history });
         }
         if found.hot {
-            counted.hot.push(HotEvent { fingerprint, channel, message });
+            counted.hot.push(HotEvent { event: found.event, fingerprint, channel, message });
         }
         counted.turns.extend(found.turn);
     }
@@ -262,14 +262,14 @@ fn remember(
     }
     let Ok(events) = u32::try_from(digests.messages.len()) else { return };
     let (Some(&chain), true) = (digests.chains.last(), events > 0) else { return };
-    let head = Head { events, chain, frame: digests.frame, frame_hit, streak: scanned.streak.map_or(0, Streak::pack) };
+    let streak = scanned.streak.map_or(0, Streak::pack);
     run.heads.retain(|old| (old.events, old.chain) != (events, chain));
-    // The one that the body went on from stays near, for a turn that is said in other words. Older parts of the same history go before other histories do.
-    let from = standing.head.map(|head| (head.events, head.chain));
-    run.heads.insert(0, head);
+    let from = standing.head.map(|head| head.chain);
+    run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.last = false);
+    run.heads.insert(0, Head { events, chain, frame: digests.frame, frame_hit, last: true, streak });
     if run.heads.len() > RUN_HEADS {
-        let part = |old: &Head| digests.chains.get(old.events as usize) == Some(&old.chain) && old.events < events;
-        let spare = run.heads.iter().rposition(|old| part(old) && Some((old.events, old.chain)) != from);
+        // The one that the body went on from stays, for a turn that is said in other words. Other parts of histories go before ends of histories do.
+        let spare = run.heads.iter().rposition(|old| !old.last && Some(old.chain) != from);
         run.heads.remove(spare.unwrap_or(RUN_HEADS));
     }
     run.tail = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();

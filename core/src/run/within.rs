@@ -4,12 +4,13 @@
 use alloc::vec::Vec;
 
 use super::noted::OutgoingText;
+use super::plan::Count;
 use super::record::Fingerprint;
 use super::{Context, History, Noted, Opened, Run, RunKey};
 use crate::judge::{Hint, Judge, Judgement};
-use crate::limits::RUN_OUTGOING;
+use crate::limits::{MAX_STREAM_SLOTS, RUN_OUTGOING};
 use crate::streamed::Ended;
-use crate::wire::{Channel, Document};
+use crate::wire::{Channel, Document, Event};
 
 /// A response's run while it streams.
 #[derive(Clone, Debug)]
@@ -27,8 +28,8 @@ pub(crate) struct Within {
     texts: Vec<((u32, u32), OutgoingText)>,
     /// All of them, as they come.
     joined: OutgoingText,
-    /// Numbers of the calls that were counted.
-    calls: Vec<[u8; 4]>,
+    /// Numbers of the calls that were counted, and whether the sum rose by them.
+    calls: Vec<((u32, u32), bool)>,
 }
 
 impl Within {
@@ -82,11 +83,27 @@ impl Within {
             now_ms: self.now_ms,
             approved: None,
         };
-        opened.repeated = self.calls.clone();
+        // Streams say a call in pieces, and then some say it whole, once or twice. It counts once, and if the first part says nothing, with a later one.
+        let is_call = |event: &Event<'_>| event.channel == Channel::ToolCall && !opened.document.format.is_json_rpc();
+        let slots: Vec<Option<(u32, u32)>> = opened.document.events.iter().map(|event| is_call(event).then_some(event.slot)).collect();
+        for slot in &slots {
+            let known = self.calls.iter().find(|(known, _)| Some(*known) == *slot);
+            opened.counts.push(match known {
+                None => Count::Ordinary,
+                Some((_, false)) => Count::Rising,
+                Some((_, true)) => Count::Nothing,
+            });
+        }
         let settled = opened.settle(&self.run, &context);
-        let calls = settled.counted.steps.iter().filter(|step| step.channel == Channel::ToolCall);
-        self.calls.extend(calls.map(|step| step.fingerprint));
-        super::fits(&mut self.calls, crate::limits::MAX_STREAM_SLOTS);
+        for (number, slot) in slots.into_iter().enumerate() {
+            let Some(slot) = slot else { continue };
+            let hot = settled.counted.hot.iter().any(|hot| hot.event == number);
+            match self.calls.iter_mut().find(|(known, _)| *known == slot) {
+                Some((_, known)) => *known |= hot,
+                None => self.calls.push((slot, hot)),
+            }
+        }
+        super::fits(&mut self.calls, MAX_STREAM_SLOTS);
         self.run = settled.run;
         self.noted.add(settled.counted);
         settled.judgement
