@@ -1,4 +1,8 @@
 //! Runs over several requests, in the built plugin: state that VMs share, attacks in small steps, what a conversation may do, and hosts that lack things.
 
 mod attacks;
+mod conversations;
+mod crowd;
+mod hosts;
+mod learned;
 mod support;

@@ -95,6 +95,11 @@ pub fn responses(key: &str, text: &str, previous: Option<&str>) -> Request {
     post("/v1/responses", key, &body)
 }
 
+/// One that goes on in a conversation which the provider keeps.
+pub fn conversation(key: &str, id: &str, text: &str) -> Request {
+    post("/v1/responses", key, &json!({"model": "m", "input": text, "conversation": id}))
+}
+
 /// The answer to it.
 pub fn response(id: &str, text: &str) -> UpstreamReply {
     let output = json!([{"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]}]);
@@ -118,6 +123,12 @@ pub fn tool_call(key: &str, session: Option<&str>, text: &str) -> Request {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}});
     let request = post("/mcp", key, &body);
     session.map_or(request.clone(), |session| request.header("mcp-session-id", session))
+}
+
+/// The answer to it; without text there is nothing in it that counts.
+pub fn tool_result(text: &str) -> UpstreamReply {
+    let content = if text.is_empty() { json!([]) } else { json!([{"type": "text", "text": text}]) };
+    UpstreamReply::json(200, json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content}}).to_string())
 }
 
 pub fn verdict(exchange: &Exchange) -> &str {
