@@ -6,12 +6,14 @@ mod body;
 mod codings;
 mod frames;
 mod json;
+mod run;
 mod streamed;
 
 pub use body::{body, judge};
 pub use codings::codings;
 pub use frames::{aws, json_lines, sse};
 pub use json::json;
+pub use run::run;
 pub use streamed::streamed;
 
 /// The configuration of the plugin: read, or refused with a line that says why.

@@ -156,6 +156,9 @@ impl Filter {
 
     /// Request trailers came: the body is whole, though nothing said so.
     pub fn request_trailers(&mut self, host: &dyn Host) -> Flow {
+        for name in TOKEN_SPELLINGS {
+            self.exchange.checked(host, host.remove_request_trailer(name));
+        }
         if let Some(visit) = &mut self.visit {
             return visit.finish(&self.exchange.desk(host));
         }

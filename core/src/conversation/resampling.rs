@@ -205,6 +205,44 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// Packed, unpacked and given the messages that it asks for, a check goes on as if it had never stopped.
+        #[test]
+        fn a_streak_goes_on(kinds in proptest::collection::vec(0u8..9, 1..24), cut in any::<prop::sample::Index>()) {
+            let messages: Vec<String> = kinds.iter().enumerate().map(|(at, kind)| match kind {
+                0 => String::from("yes please"),
+                1 | 2 => (0..24).map(|word| alloc::format!("w{at}x{word} ")).collect(),
+                kind => (0..24).map(|word| alloc::format!("v{word} ")).collect::<String>() + &alloc::format!("{kind}{at}"),
+            }).collect();
+            let cut = cut.index(messages.len());
+            for profile in [Profile::Paper, Profile::Floodmark] {
+                let mut whole = Resampling::new(profile);
+                messages[..cut].iter().for_each(|message| whole.push(message.as_str()));
+                let Some(streak) = whole.streak() else {
+                    prop_assert!(whole.seen());
+                    continue;
+                };
+                prop_assert_eq!(Streak::unpack(streak.pack()), Some(streak));
+                let mut resumed = Resampling::resumed(profile, streak);
+                messages[..cut].iter().rev().for_each(|message| resumed.push_before(message.as_str()));
+                prop_assert!(resumed.needs_no_more());
+                for message in &messages[cut..] {
+                    whole.push(message.as_str());
+                    resumed.push(message.as_str());
+                    prop_assert_eq!((resumed.seen(), resumed.streak()), (whole.seen(), whole.streak()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_other_number_is_a_streak() {
+        let known = (0..=u16::MAX).filter(|packed| Streak::unpack(*packed).is_some());
+        assert_eq!(known.clone().count(), 5 * 4 * 3 * 4);
+        assert!(known.into_iter().all(|packed| Streak::unpack(packed).is_some_and(|streak| streak.pack() == packed)));
+        assert_eq!(Streak::unpack(0), None);
+    }
+
     #[test]
     fn case_and_white_space_make_no_difference() {
         let words = |space: &str| (0..20).map(|word| alloc::format!("Word{word}")).collect::<Vec<_>>().join(space);

@@ -40,7 +40,8 @@ impl Caller {
         let Some((&VERSION, rest)) = bytes.split_first().filter(|_| bytes.len() <= MAX_CALLER_BYTES) else { return Err(Unreadable) };
         let (caller, rest) = postcard::take_from_bytes::<Caller>(rest).map_err(|_| Unreadable)?;
         let fits = caller.known.len() <= CALLER_KNOWN && caller.alarmed.len() <= CALLER_ALARMS;
-        let sound = caller.cusum.is_finite() && caller.cusum >= 0.0 && fits && rest.is_empty();
+        // No event adds more than 1.
+        let sound = (0.0..=f64::from(u32::MAX)).contains(&caller.cusum) && fits && rest.is_empty();
         if sound { Ok(caller) } else { Err(Unreadable) }
     }
 
@@ -170,4 +171,21 @@ fn asked(judgement: &mut Judgement<'_>, caller: &mut Caller, alarms: &[HotEvent]
         run.asked = run.asked.or(asked);
     }
     RuleUse::Ask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_record_fits() {
+        let (known, alarmed) = ([[255; 4]; CALLER_KNOWN].to_vec(), [[255; 4]; CALLER_ALARMS].to_vec());
+        let caller = Caller { cusum: 0.1, touched_ms: u64::MAX, alarms: u32::MAX, known, alarmed };
+        let bytes = caller.encode();
+        assert!(bytes.len() <= MAX_CALLER_BYTES, "{} bytes", bytes.len());
+        assert_eq!(Caller::decode(&bytes), Ok(caller.clone()));
+        for cusum in [-0.1, f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(Caller::decode(&Caller { cusum, ..caller.clone() }.encode()), Err(Unreadable), "{cusum}");
+        }
+    }
 }

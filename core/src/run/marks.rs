@@ -80,3 +80,12 @@ impl Marks {
         self.0.retain(|mark| mark.bits != 0);
     }
 }
+
+#[cfg(test)]
+impl Marks {
+    /// As many marks as there may be, each as long as it may be.
+    pub fn longest() -> Self {
+        let mark = |at: u8| Mark { fingerprint: [at, 255, 255, 255], bits: ALL, times: u8::MAX };
+        Marks((0..RUN_MARKS as u8).map(mark).collect())
+    }
+}

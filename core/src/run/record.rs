@@ -89,7 +89,8 @@ impl Run {
         let sums = [self.sum, self.persistence, self.cusum];
         self.over <= self.events
             && (0.0..=1.0).contains(&self.peak)
-            && sums.iter().all(|sum| sum.is_finite() && *sum >= 0.0)
+            // No event adds more than 1.
+            && sums.iter().all(|sum| (0.0..=f64::from(u32::MAX)).contains(sum))
             && self.sum <= self.persistence
             && self.turns.is_sound()
             && self.marks.is_sound()
@@ -207,5 +208,57 @@ impl Run {
         self.outgoing.retain(|known| *known != text);
         self.outgoing.push(text);
         fits(&mut self.outgoing, RUN_OUTGOING);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As long as a run may become: every list full, every number as long as it is written.
+    #[test]
+    fn the_longest_record_fits() {
+        let (least, most) = (f64::from_bits(1), f64::from(u32::MAX));
+        let head = |at: u8| Head { events: u32::MAX, chain: [at; 8], frame: [255; 8], frame_hit: true, last: true, streak: 477 };
+        let run = Run {
+            policy: [255; 8],
+            touched_ms: u64::MAX,
+            events: u32::MAX,
+            over: u32::MAX,
+            peak: 0.999,
+            sum: least,
+            persistence: most,
+            cusum: most,
+            alarms: u16::MAX,
+            restarts: u16::MAX,
+            rewritten: u16::MAX,
+            overflow: true,
+            turns: Turns::longest(),
+            heads: (0..RUN_HEADS as u8).map(head).collect(),
+            tail: [[255; 4]; RUN_TAIL].to_vec(),
+            marks: Marks::longest(),
+            outgoing: [[255; 4]; RUN_OUTGOING].to_vec(),
+        };
+        let bytes = run.encode();
+        assert!(bytes.len() <= MAX_RUN_BYTES, "{} bytes", bytes.len());
+        assert_eq!(Run::decode(&bytes), Ok(run.clone()));
+        let out_of_range: [fn(&mut Run); 10] = [
+            |run| run.peak = 1.1,
+            |run| run.sum = -0.5,
+            |run| run.cusum = f64::NAN,
+            |run| run.persistence = f64::INFINITY,
+            |run| run.persistence = 0.0,
+            |run| run.events = 1,
+            |run| run.heads.push(run.heads[0]),
+            |run| run.heads[0].events = 0,
+            |run| run.heads[0].streak = 1 << 10,
+            |run| run.tail.push([0; 4]),
+        ];
+        for change in out_of_range {
+            let mut other = Run { marks: Marks::default(), ..run.clone() };
+            assert!(Run::decode(&other.encode()).is_ok());
+            change(&mut other);
+            assert_eq!(Run::decode(&other.encode()), Err(Unreadable));
+        }
     }
 }

@@ -89,3 +89,40 @@ impl Turns {
         }
     }
 }
+
+#[cfg(test)]
+impl Turns {
+    /// As many as there may be, each as long as it may be.
+    pub fn longest() -> Self {
+        let hit = |at: usize| HitTurn { after: (RUN_TURNS - 1 - at) as u8, categories: [255; 4] };
+        Turns { count: u32::MAX, user: true, pattern: Some(u16::MAX), hits: (0..RUN_HIT_TURNS).map(hit).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a plain list of all turns: the last of them are the same, as long as few hit; more never become less.
+        #[test]
+        fn the_last_turns_are_kept(turns in proptest::collection::vec((any::<bool>(), prop_oneof![4 => Just(0u32), 1 => 1u32..32]), 0..300)) {
+            let turns: Vec<Turn> = turns.into_iter().map(|(user, categories)| Turn { user, categories }).collect();
+            let mut kept = Turns::default();
+            kept.add(turns.iter().map(|turn| (*turn, Some(7))));
+            prop_assert!(kept.is_sound());
+            let expected = &turns[turns.len().saturating_sub(RUN_TURNS)..];
+            let last = kept.last();
+            prop_assert_eq!(last.len(), expected.len());
+            prop_assert_eq!(last.iter().any(|turn| turn.user), turns.iter().any(|turn| turn.user));
+            let masks = |turns: &[Turn]| turns.iter().map(|turn| turn.categories).collect::<Vec<_>>();
+            if expected.iter().filter(|turn| turn.categories != 0).count() <= RUN_HIT_TURNS && turns.len() <= RUN_TURNS {
+                prop_assert_eq!(masks(&last), masks(expected));
+            }
+            prop_assert_eq!(masks(&last).iter().fold(0, |all, mask| all | mask) & !masks(&turns).iter().fold(0, |all, mask| all | mask), 0);
+            let of_expected = masks(expected).iter().fold(0, |all, mask| all | mask);
+            prop_assert_eq!(masks(&last).iter().fold(0, |all, mask| all | mask) & of_expected, of_expected);
+        }
+    }
+}

@@ -42,6 +42,7 @@ impl Args {
         eprintln!("native ...");
         let mut lines = bench::native(native)?;
         lines.extend(bench::stages(native)?);
+        lines.extend(bench::runs(native)?);
         eprintln!("wasm ...");
         lines.extend(bench::wasm(&self.wasm, native)?);
         if self.envoy.is_some() || std::env::var_os(BINARY_VARIABLE).is_some() {

@@ -96,3 +96,25 @@ fn an_attack_in_small_steps_is_blocked_at_the_right_request() {
         assert_eq!((run.alarms(), run.cusum()), (1, 0.0));
     }
 }
+
+/// One request filled in again and again: it is seen at the same message, however the history is cut, short messages in between or not.
+#[test]
+fn resampling_goes_on_from_where_it_was() {
+    let template = |at: usize| message("user", format!("{}{at}", POOL[10 + at % 2]));
+    let mut messages = vec![message("user", "Hello there.")];
+    for at in 0..7 {
+        messages.push(template(at));
+        messages.push(message("assistant", format!("Done, {at}.")));
+        if at % 3 == 1 {
+            messages.push(message("user", "yes please"));
+        }
+    }
+    let seen = (1..=messages.len()).find(|end| alone(&messages[..*end]).score.resampling).expect("it is resampling");
+    let mut run = Run::default();
+    for end in 1..=messages.len() {
+        let settled = settle(&run, &messages[..end], resent());
+        assert_eq!(settled.judgement.score.resampling, end >= seen, "{end}");
+        assert_eq!(same(&settled.judgement), same(&alone(&messages[..end])), "{end}");
+        run = settled.run;
+    }
+}

@@ -36,6 +36,49 @@ fn changed(mut messages: Vec<Message>, changes: &[(Change, prop::sample::Index)]
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
+    /// A refusal names messages; without them the conversation goes on.
+    #[test]
+    fn what_is_named_frees(messages in conversations(24), cut in any::<prop::sample::Index>()) {
+        let mut run = settle(&Run::default(), &messages[..cut.index(messages.len())], resent()).run;
+        let mut told = messages;
+        for _ in 0..3 {
+            let settled = settle(&run, &told, resent());
+            run = settled.run;
+            let drop = settled.judgement.drop_messages;
+            if settled.judgement.verdict < Verdict::Block || drop.is_empty() {
+                break;
+            }
+            let mut at = 0..;
+            told.retain(|_| !drop.contains(&at.next().expect("no end")));
+            let free = settle(&run, &told, resent());
+            prop_assert!(free.judgement.verdict < Verdict::Block, "without {:?}: {:?}", drop, free.judgement.decisive);
+        }
+    }
+
+    /// The same few texts over and over: what is known by its text alone is never taken for less than the body says.
+    #[test]
+    fn repeated_texts_are_never_judged_milder(
+        texts in proptest::collection::vec((0usize..6, prop_oneof![Just("user"), Just("tool"), Just("call")]), 1..24),
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..6),
+        changes in proptest::collection::vec((Just(Change::Drop), any::<prop::sample::Index>()), 0..3),
+    ) {
+        let all: Vec<Message> = texts.into_iter().map(|(text, role)| message(role, [CLEAN, MILD, WARM, POOL[4], POOL[7], POOL[0]][text])).collect();
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(all.len()) + 1).collect();
+        ends.sort_unstable();
+        let mut run = Run::default();
+        for end in ends {
+            let settled = settle(&run, &all[..end], resent());
+            let batch = alone(&all[..end]);
+            prop_assert!(settled.judgement.verdict >= batch.verdict);
+            prop_assert_eq!((&settled.judgement.score, trajectory(&settled.judgement)), (&batch.score, trajectory(&batch)));
+            run = settled.run;
+        }
+        let told = changed(all, &changes);
+        let settled = settle(&run, &told, resent());
+        prop_assert!(settled.judgement.verdict >= alone(&told).verdict);
+        prop_assert_eq!(&settled.judgement.score, &alone(&told).score);
+    }
+
     #[test]
     fn no_change_lowers_what_was_counted(
         messages in conversations(16),
@@ -62,7 +105,13 @@ proptest! {
             let hot = |messages: &[Message]| messages.iter().filter(|(role, text)| {
                 matches!(*role, "user" | "tool" | "call") && score_of(role, text) > DETECTOR.levels.drift
             }).count() as u32;
-            let left = told.iter().filter(|message| !messages.contains(message)).cloned().collect::<Vec<_>>();
+            // What is told more often than it was counted counts.
+            let mut counted = messages.clone();
+            let mut left = told.clone();
+            left.retain(|message| {
+                let known = counted.iter().position(|counted| counted == message);
+                known.map(|known| counted.swap_remove(known)).is_none()
+            });
             prop_assert_eq!(settled.run.events() - run.events(), hot(&left), "each that rises counts once: {:?}", told);
         }
         // Told once more it goes on from itself.

@@ -53,12 +53,13 @@ pub fn write(target: &str, folder: &Path) -> Result<()> {
                 seed(&[], block.split("```").next().unwrap_or_default().as_bytes())?;
             }
         }
-        "json" | "body" | "judge" | "codings" => {
+        "json" | "body" | "judge" | "run" | "codings" => {
             for Body { bytes, coding } in bodies()? {
                 match target {
                     "json" => seed(&[], &bytes)?,
                     "body" => [0, 1].iter().try_for_each(|direction| seed(&[NO_FORMAT, *direction], &bytes))?,
                     "judge" => [0, 1].iter().try_for_each(|direction| seed(&[1, NO_FORMAT, *direction], &bytes))?,
+                    "run" => [0, 1].iter().try_for_each(|history| seed(&[NO_FORMAT, 0, *history, 3, 9, 9, 0, 0], &bytes))?,
                     _ => seed(&[coding.unwrap_or_default()], &bytes)?,
                 }
             }

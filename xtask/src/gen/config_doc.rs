@@ -305,6 +305,9 @@ impl Host for Recorder {
     fn remove_request_header(&self, _: &str) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }
+    fn remove_request_trailer(&self, _: &str) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
     fn request_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {
         Err(UNIMPLEMENTED)
     }
