@@ -4,11 +4,13 @@
 //! file is a harness of its own: it can stop them when all tests are done, which a test thread cannot.
 
 mod actions;
+mod approvals;
 mod attacks;
 mod bypass;
 mod compressed;
 mod configs;
 mod crowd;
+mod endpoints;
 mod failure;
 mod limits;
 mod passing;
@@ -30,11 +32,13 @@ fn main() -> ExitCode {
     let stage = Arc::new(Stage::new());
     let checks = [
         actions::checks(),
+        approvals::checks(),
         attacks::checks(),
         bypass::checks(),
         compressed::checks(),
         configs::checks(),
         crowd::checks(),
+        endpoints::checks(),
         failure::checks(),
         limits::checks(),
         passing::checks(),
