@@ -12,7 +12,7 @@ use super::asking::Asking;
 use crate::config::{Ruleset, RunFrom, UnseenAssistant};
 use crate::headers::Fields;
 use crate::host::Host;
-use crate::session::{Identity, NONE, Named};
+use crate::session::{Identity, NONE, Named, Taught};
 use crate::state::State;
 use crate::state::table::{Change, Outcome, StateError, Updated};
 
@@ -232,8 +232,8 @@ impl Exchange {
         let (Some(state), Some(identity), Some(within)) = (&self.shared.state, &self.identity, self.within) else { return };
         let is_named_so = within.named.is_some_and(|named| named.source == from.name()) && from != RunFrom::PreviousResponse;
         if !value.is_empty() && !is_named_so {
-            let run = within.named.map(|named| named.id);
-            identity.teach(state, host, from, value, run.as_ref(), within.heat, now_ms(host));
+            let taught = Taught { from, id: value, run: within.named.map(|named| named.id), heat: within.heat };
+            identity.teach(state, host, &taught, now_ms(host));
         }
     }
 
