@@ -17,8 +17,7 @@ fn gateway(keys: &str) -> Gateway {
 /// A conversation of so many turns, each answered, and the last one not.
 fn chat(turns: usize) -> Request {
     let turn = |at: usize| {
-        let question =
-            format!("Question {at}: what is the weather in the city of the north with number {}?", at % 26);
+        let question = format!("Question {at}: what is the weather in the city of the north with number {}?", at % 26);
         let answer =
             format!("Answer {at}: it is sunny there, with a light wind from the west, and it will stay so until the evening of day {at}.");
         [json!({"role": "user", "content": question}), json!({"role": "assistant", "content": answer})]
