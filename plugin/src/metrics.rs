@@ -127,13 +127,13 @@ impl TableCount {
 }
 
 /// The counters of one table, in the order of [`TableCount::ALL`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TableCounters([Option<u32>; TableCount::ALL.len()]);
+#[derive(Clone, Debug, Default)]
+pub struct TableCounters(Vec<Option<u32>>);
 
 impl TableCounters {
     /// Defines the counters of the table of this name.
     pub fn define(host: &dyn Host, table: &str) -> Self {
-        TableCounters(TableCount::ALL.map(|what| host.define_counter(&["floodmark_state_", what.name(), "_table=", table].concat()).ok()))
+        TableCounters(TableCount::ALL.iter().map(|what| define(host, &["floodmark_state_", what.name(), "_table=", table])).collect())
     }
 
     /// Adds one.
@@ -150,9 +150,9 @@ pub const RUN_SOURCES: [&str; 8] =
 #[derive(Clone, Debug, Default)]
 pub struct StateCounters {
     /// In the order of [`crate::state::TABLES`].
-    pub tables: [TableCounters; 4],
+    pub tables: Vec<TableCounters>,
     /// In the order of [`RUN_SOURCES`].
-    sources: [Option<u32>; RUN_SOURCES.len()],
+    sources: Vec<Option<u32>>,
     unavailable: Option<u32>,
     caller_unknown: Option<u32>,
     restarts: Option<u32>,
@@ -161,11 +161,11 @@ pub struct StateCounters {
 impl StateCounters {
     fn define(host: &dyn Host) -> Self {
         StateCounters {
-            tables: crate::state::TABLES.map(|table| TableCounters::define(host, table)),
-            sources: RUN_SOURCES.map(|source| host.define_counter(&["floodmark_runs_source=", source].concat()).ok()),
-            unavailable: host.define_counter("floodmark_state_unavailable").ok(),
-            caller_unknown: host.define_counter("floodmark_caller_unknown").ok(),
-            restarts: host.define_counter("floodmark_run_restarts").ok(),
+            tables: crate::state::TABLES.iter().map(|table| TableCounters::define(host, table)).collect(),
+            sources: RUN_SOURCES.iter().map(|source| define(host, &["floodmark_runs_source=", source])).collect(),
+            unavailable: define(host, &["floodmark_state_unavailable"]),
+            caller_unknown: define(host, &["floodmark_caller_unknown"]),
+            restarts: define(host, &["floodmark_run_restarts"]),
         }
     }
 
@@ -280,11 +280,11 @@ impl ApprovalCount {
 
 /// Numbers of the counters of approvals.
 #[derive(Clone, Debug, Default)]
-pub struct ApprovalCounters([Option<u32>; ApprovalCount::ALL.len()]);
+pub struct ApprovalCounters(Vec<Option<u32>>);
 
 impl ApprovalCounters {
     fn define(host: &dyn Host) -> Self {
-        ApprovalCounters(ApprovalCount::ALL.map(|(_, name)| host.define_counter(&["floodmark_approvals_what=", name].concat()).ok()))
+        ApprovalCounters(ApprovalCount::ALL.iter().map(|(_, name)| define(host, &["floodmark_approvals_what=", name])).collect())
     }
 
     /// Adds one.
@@ -347,6 +347,12 @@ impl Counters {
     pub fn failed(&self, host: &dyn Host) {
         count(host, self.failed);
     }
+}
+
+/// A new counter of a name in parts; `None` where the host has no metrics.
+#[inline(never)]
+fn define(host: &dyn Host, parts: &[&str]) -> Option<u32> {
+    host.define_counter(&parts.concat()).ok()
 }
 
 /// A failing counter must not disturb a request, so its error is dropped.

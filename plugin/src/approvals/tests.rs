@@ -26,7 +26,7 @@ impl Gateway {
     fn new() -> Self {
         let host = Memory::default();
         let metrics = Metrics::define(&host);
-        let [.., table] = metrics.state.tables;
+        let table = metrics.state.tables[3].clone();
         Gateway { host, metrics, approvals: Approvals::new(key(7), TTL_S, table) }
     }
 

@@ -6,6 +6,7 @@ mod compressed;
 pub(crate) mod memory;
 mod replies;
 mod responses;
+mod runs;
 
 use std::collections::BTreeMap;
 

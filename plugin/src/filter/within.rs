@@ -12,7 +12,7 @@ use super::asking::Asking;
 use crate::config::{Ruleset, RunFrom, UnseenAssistant};
 use crate::headers::Fields;
 use crate::host::Host;
-use crate::session::{Identity, NONE, Named};
+use crate::session::{Identity, NONE, Named, Taught};
 use crate::state::State;
 use crate::state::table::{Change, Outcome, StateError, Updated};
 
@@ -97,9 +97,8 @@ impl Exchange {
         let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within.named, now_ms);
         let (mut last, mut lost) = (None, false);
         let mut judge = |standing: Option<&[u8]>| {
-            let run = standing.map(Run::decode).transpose();
-            lost |= run.is_err();
-            let run = run.unwrap_or_default().unwrap_or_default();
+            let (run, readable) = stored_run(standing);
+            lost |= !readable;
             let mut settled = opened.settle(&run, &context);
             if asks && let Some(approved) = asking.approved(host, &settled.judgement) {
                 context.approved = Some(approved);
@@ -156,7 +155,7 @@ impl Exchange {
             let context = self.context(state, within, host);
             let stands = within.named.map(|named| state.runs.get(host, &named.id, Some(&identity.caller.tag()), context.now_ms));
             let run = match stands {
-                Some(Ok(Some(entry))) => Run::decode(&entry.payload).unwrap_or_default(),
+                Some(Ok(Some(entry))) => stored_run(Some(&entry.payload)).0,
                 _ => Run::default(),
             };
             streamed.within(&run, &context);
@@ -193,7 +192,7 @@ impl Exchange {
         let context = self.context(state, within, host);
         let mut heat = 0.0;
         let mut add = |standing: Option<&[u8]>| {
-            let mut run = standing.and_then(|bytes| Run::decode(bytes).ok()).unwrap_or_default();
+            let (mut run, _) = stored_run(standing);
             run.absorb(noted, &self.rules.judge, &context);
             heat = run.heat();
             Change::Store { payload: run.encode(), heat, tainted: false }
@@ -205,7 +204,7 @@ impl Exchange {
         self.within = Some(Within { heat, ..within });
         if identity.caller.is_known && !noted.counted().is_empty() {
             let mut add = |standing: Option<&[u8]>| {
-                let mut caller = standing.and_then(|bytes| Caller::decode(bytes).ok()).unwrap_or_default();
+                let (mut caller, _) = stored_caller(standing);
                 caller.absorb(noted.counted(), &self.rules.judge, &context);
                 Change::Store { payload: caller.encode(), heat: caller.heat(), tainted: false }
             };
@@ -233,8 +232,8 @@ impl Exchange {
         let (Some(state), Some(identity), Some(within)) = (&self.shared.state, &self.identity, self.within) else { return };
         let is_named_so = within.named.is_some_and(|named| named.source == from.name()) && from != RunFrom::PreviousResponse;
         if !value.is_empty() && !is_named_so {
-            let run = within.named.map(|named| named.id);
-            identity.teach(state, host, from, value, run.as_ref(), within.heat, now_ms(host));
+            let taught = Taught { from, id: value, run: within.named.map(|named| named.id), heat: within.heat };
+            identity.teach(state, host, &taught, now_ms(host));
         }
     }
 
@@ -263,10 +262,10 @@ fn add_to_caller<'j>(
 ) -> bool {
     let (mut raised, mut unreadable, mut heat) = (None, false, 0.0);
     let mut add = |standing: Option<&[u8]>| {
-        let caller = standing.map(Caller::decode).transpose();
-        unreadable |= caller.is_err();
+        let (caller, readable) = stored_caller(standing);
+        unreadable |= !readable;
         let mut own = judgement.clone();
-        let caller = rules.judge.caller(&mut own, &caller.unwrap_or_default().unwrap_or_default(), counted, context);
+        let caller = rules.judge.caller(&mut own, &caller, counted, context);
         raised = Some(own);
         heat = caller.heat();
         Change::Store { payload: caller.encode(), heat, tainted: false }
@@ -276,6 +275,26 @@ fn add_to_caller<'j>(
         *judgement = raised;
     }
     !unreadable && !is_lost(stored, heat)
+}
+
+/// The run of a record, a new one without any; and whether the record could be read.
+#[inline(never)]
+fn stored_run(record: Option<&[u8]>) -> (Run, bool) {
+    match record.map(Run::decode) {
+        None => (Run::default(), true),
+        Some(Ok(run)) => (run, true),
+        Some(Err(_)) => (Run::default(), false),
+    }
+}
+
+/// The same for a caller.
+#[inline(never)]
+fn stored_caller(record: Option<&[u8]>) -> (Caller, bool) {
+    match record.map(Caller::decode) {
+        None => (Caller::default(), true),
+        Some(Ok(caller)) => (caller, true),
+        Some(Err(_)) => (Caller::default(), false),
+    }
 }
 
 /// Whether anything that was known or counted is lost. Where there is no shared data nothing ever was.

@@ -44,17 +44,16 @@ impl State {
     /// Tables as configured, named with this secret.
     pub fn new(secret: &Secret, config: &config::State, approvals: &config::ApprovalsConfig, counters: &StateCounters) -> Self {
         let (ttl_ms, half_life_ms) = (u64::from(config.ttl_s) * 1000, u64::from(config.half_life_s) * 1000);
-        let shapes = [(config.runs, MAX_RUN_BYTES), (config.callers, MAX_CALLER_BYTES), (config.runs, KEY_BYTES)];
-        let [.., of_approvals] = counters.tables;
-        let mut tables = TABLES.into_iter().zip(shapes).zip(counters.tables).map(|((name, (entries, payload_bytes)), counters)| {
-            Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms }, counters)
-        });
-        let mut table = || tables.next().unwrap_or_default();
+        let counters = |number: usize| counters.tables.get(number).cloned().unwrap_or_default();
+        let table = |number: usize, entries, payload_bytes| {
+            let name = TABLES.get(number).copied().unwrap_or_default();
+            Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms }, counters(number))
+        };
         State {
-            runs: table(),
-            callers: table(),
-            ids: table(),
-            approvals: Approvals::new(secret.derive("approvals"), approvals.ttl_s, of_approvals),
+            runs: table(0, config.runs, MAX_RUN_BYTES),
+            callers: table(1, config.callers, MAX_CALLER_BYTES),
+            ids: table(2, config.runs, KEY_BYTES),
+            approvals: Approvals::new(secret.derive("approvals"), approvals.ttl_s, counters(3)),
             caller_key: secret.derive("caller"),
             run_key: secret.derive("run"),
             id_key: secret.derive("id"),
