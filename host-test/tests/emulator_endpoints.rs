@@ -111,6 +111,10 @@ fn tokens_stay_here_whatever_the_mode() {
         let names: Vec<&str> = upstream.headers.iter().map(|(name, _)| name).collect();
         let kept = [":method", ":path", ":authority", ":scheme", "content-type", "content-length", "x-other"];
         assert_eq!(names, kept, "{more}: every other header is as it was");
+        let body = Request::new("POST", "/upload").chunks(["x", "y"]);
+        let exchange = send(&mut gateway, &body.trailers([(TOKEN, ADMIN), ("x_floodmark_token", ADMIN), ("x-sum", "1")]));
+        let trailers = exchange.upstream.unwrap().trailers.unwrap();
+        assert_eq!(trailers.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["x-sum"], "{more}");
         assert_eq!(gateway.metric("floodmark_host_errors"), Some(0));
     }
 }

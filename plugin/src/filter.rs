@@ -73,7 +73,7 @@ pub struct Filter {
     request: request::Half,
     response: response::Half,
     /// The request is one to the operator's endpoints: nothing of it goes on, and nothing else is done with it.
-    visit: Option<Visit>,
+    visit: Option<Box<Visit>>,
 }
 
 /// What both directions of an exchange know.
@@ -137,7 +137,7 @@ impl Filter {
         *self = Filter::new(Rc::clone(&self.exchange.shared));
         let request = Request::new(host.request_headers().unwrap_or_default());
         self.exchange.keep_tokens(host, &request);
-        self.visit = Visit::begin(&self.exchange.desk(host), &request, last);
+        self.visit = Visit::begin(&self.exchange.desk(host), &request, last).map(Box::new);
         if self.visit.is_some() {
             self.exchange.replied = true;
             return Flow::Pause;

@@ -9,7 +9,7 @@ use floodmark_host::envoy::Envoy;
 use floodmark_host::upstream::ID_HEADER;
 use serde_json::json;
 
-use crate::stage::{Stage, checks};
+use crate::stage::{Stage, checks, with_trailers};
 
 checks![
     every_spelling_stays_here_and_one_is_answered,
@@ -17,6 +17,7 @@ checks![
     who_has_no_token_learns_nothing,
     methods_and_bodies_are_checked,
     a_token_reaches_no_upstream_in_any_mode,
+    a_token_reaches_no_upstream_in_a_trailer,
     under_the_kill_switch_nothing_is_answered_and_no_token_passes,
     a_call_with_a_body_hangs_without_the_gateways_option,
 ];
@@ -252,6 +253,22 @@ async fn a_token_reaches_no_upstream_in_any_mode(stage: &Stage) -> anyhow::Resul
             }
         }
     }
+    Ok(())
+}
+
+async fn a_token_reaches_no_upstream_in_a_trailer(stage: &Stage) -> anyhow::Result<()> {
+    let envoy = stage.start(with_trailers(stage.config("monitor").await?)?).await?;
+    for protocol in BOTH {
+        for path in ["/v1/chat/completions", "/upload"] {
+            let id = format!("endpoints-trailer-{protocol:?}-{}", path.len());
+            let call = Call::post(path, "{}").over(protocol).id(&id);
+            let call = call.trailer(TOKEN, ADMIN).trailer("x_floodmark_token", ADMIN).trailer("x-sum", "1");
+            assert_eq!(call.send(envoy.address()).await?.status, 200);
+            let received = stage.received(&envoy, &id).await?;
+            assert_eq!(received[0].trailers, [("x-sum".to_owned(), b"1".to_vec())], "{id}");
+        }
+    }
+    assert_eq!(envoy.stat("wasmcustom.floodmark_host_errors").await?, 0);
     Ok(())
 }
 

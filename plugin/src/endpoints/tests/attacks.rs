@@ -132,6 +132,24 @@ fn other_paths_pass_and_no_token_with_them() {
     }
 }
 
+/// Nobody reads a token there, and an upstream could.
+#[test]
+fn a_token_in_a_trailer_opens_nothing_and_goes_no_further() {
+    for more in [json!({}), json!({"defaults": {"mode": "monitor"}}), json!({"enabled": false})] {
+        let gateway = Gateway::with(&more);
+        let trailers = [("x-floodmark-token", ADMIN), ("x_floodmark_token", ADMIN), ("x-sum", "1")];
+        let trailers = trailers.map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()));
+        *gateway.host.trailers.borrow_mut() = trailers.to_vec();
+        assert_eq!(gateway.send(request("POST", "/x", &[]), &[b"hello"], true), None);
+        let left: Vec<_> = gateway.host.trailers.borrow().iter().map(|(name, _)| name.clone()).collect();
+        assert_eq!(left, [b"x-sum"]);
+    }
+    let gateway = Gateway::new();
+    *gateway.host.trailers.borrow_mut() = request("", "", &[("x-floodmark-token", ADMIN)]);
+    let headers = request("POST", "/floodmark/v1/approvals", &[("content-type", "application/json"), ("trailer", "x-floodmark-token")]);
+    assert_eq!(gateway.send(headers, &[b"{}"], true).expect("an answer").status, 401);
+}
+
 /// Nothing is known of headers that cannot be read, so every spelling goes.
 #[test]
 fn a_token_stays_here_when_headers_cannot_be_read() {
