@@ -406,7 +406,7 @@ impl<'t> Judge<'t> {
             (None, Effect::Refuse | Effect::Flag, _) => RuleUse::Flag,
         };
         let verdict = rule_use.verdict();
-        let raises = verdict > Verdict::Allow && (recognised || verdict < Verdict::Block);
+        let raises = verdict > Verdict::Allow && (recognised || verdict < Verdict::Ask);
         (raises && !exempt.covers(number, None)).then(|| Reason::of_rule(issue.kind.rule(), Some(rule_use)))
     }
 

@@ -123,10 +123,24 @@ pub const BLOCK_MOST_CHARS: usize = 128;
 pub const CHUNK_BLOCKS: usize = 8;
 /// A word that stood among so many before it tells the detector nothing new.
 pub const RECENT_WORDS: usize = 8;
+/// Largest body that an endpoint of the operator's takes, in bytes.
+pub const MAX_ENDPOINT_BODY_BYTES: usize = 64 * 1024;
+/// Most tokens of the operator's endpoints in one configuration: each is compared at every call.
+pub const MAX_TOKENS: usize = 32;
+/// Shortest token that an endpoint takes, in bytes: 32 hex digits hold 128 bits, and nobody guesses those.
+pub const MIN_TOKEN_BYTES: usize = 32;
+/// Longest token that an endpoint takes, in bytes.
+pub const MAX_TOKEN_BYTES: usize = 256;
+/// Longest name of a token, in bytes; approvals keep it.
+pub const MAX_TOKEN_NAME_BYTES: usize = 32;
+/// Longest time that an approval may be asked for or used, in seconds: a week.
+pub const MAX_APPROVAL_TTL_S: u32 = 7 * 24 * 3600;
 /// Longest record of a run, in bytes (DESIGN.md 11).
 pub const MAX_RUN_BYTES: usize = 512;
 /// Longest record of a caller, in bytes.
 pub const MAX_CALLER_BYTES: usize = 256;
+/// Most approvals that a gateway keeps, given and not.
+pub const MAX_APPROVALS: u32 = 4096;
 /// Histories that a run knows again, so that a retry, another branch or a sub-agent goes on from its own.
 pub const RUN_HEADS: usize = 4;
 /// Last events of the history that was judged last; where they stand in a row in another one, what follows is new.

@@ -12,19 +12,19 @@ const NOTICES: [&str; 3] = ["[removed by the gateway's policy]", "[removed]", "-
 
 impl Judge<'_> {
     /// `body` without the text that `judgement`, which is this judge's on the same bytes, was `block` for. It is as long as before, and judged
-    /// again: `None` when it would be blocked all the same, or when it cannot be said where the text stands.
+    /// again: `None` when it would not pass all the same, or when it cannot be said where the text stands.
     pub fn redact(&self, body: &[u8], judgement: &Judgement<'_>, hint: Hint) -> Option<Vec<u8>> {
         let mut redacted = body.to_vec();
         replace(&mut redacted, &judgement.offending_strings)?;
         for _ in 1..MAX_REDACTIONS {
             let again = self.judge(&redacted, hint);
-            if again.verdict < Verdict::Block {
+            if again.verdict < Verdict::Ask {
                 return Some(redacted);
             }
             // Turns of score 0 can make others rise that did not before.
             replace(&mut redacted, &again.offending_strings)?;
         }
-        (self.judge(&redacted, hint).verdict < Verdict::Block).then_some(redacted)
+        (self.judge(&redacted, hint).verdict < Verdict::Ask).then_some(redacted)
     }
 }
 

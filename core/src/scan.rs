@@ -46,7 +46,7 @@ pub(crate) struct Scanned<'t> {
     pub detected: Detected<'t>,
     /// The trajectory since the last alarm.
     pub run: Trajectory,
-    /// The same of the body alone, where that counts too.
+    /// The same of the body's history alone, where that counts too.
     pub alone: Trajectory,
     /// The events of the trajectory that count, in wire order.
     pub steps: Vec<Step>,
@@ -147,7 +147,7 @@ impl<'t> Scanned<'t> {
 impl<'s> Scanner<'s> {
     /// Takes what was found in the events, as far as the plan says. Text outside the turns gives reasons only.
     pub fn scan(&self, document: &Document<'_>, looked: &[Option<Looked>], plan: &Plan) -> Scanned<'s> {
-        let mut scanned = Scanned { run: plan.cusum, ..Scanned::default() };
+        let mut scanned = Scanned { run: plan.cusum, alone: plan.alone.unwrap_or_default(), ..Scanned::default() };
         scanned.detected.trajectory = plan.stats;
         let events = || document.events.iter().zip(&plan.events);
         let mut resampling = self.resampling.filter(|_| may_resample(events())).map(|profile| {
@@ -309,10 +309,13 @@ impl<'s> Scanner<'s> {
             scanned.run = Trajectory::default();
             (found.alarmed, found.reset) = (true, true);
         }
-        // Its sum begins anew where the run's did, now or before.
-        found.alarmed |= plan.whole && detecting.alarms(&mut scanned.alone, score);
-        if found.alarmed {
+        let alone = plan.alone.is_some() && (plan.anew || taken.planned.is_new);
+        found.alarmed |= alone && detecting.alarms(&mut scanned.alone, score);
+        if alone && found.alarmed {
+            // It begins anew where the run's did, now or before.
             scanned.alone = Trajectory::default();
+        }
+        if found.alarmed {
             let counts_as = Some(if rule_use == RuleUse::Score { RuleUse::Block } else { self.approved(rule_use, taken, found) });
             if scanned.alarms.is_empty() {
                 scanned.detected.alarm_message = turn;

@@ -432,7 +432,8 @@ impl State {
             outcome.verdict = judged.verdict;
             outcome.rule = judged.decisive.as_ref().map(|reason| reason.rule.to_string());
         }
-        if judged.verdict == Verdict::Block && self.blocked_at.is_none() {
+        // Nobody can approve what is on its way already.
+        if judged.verdict >= Verdict::Ask && self.blocked_at.is_none() {
             self.blocked_at = Some(start);
         }
     }

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 
 import anthropic
 import openai
@@ -12,6 +13,11 @@ from shapes import MODELS, Answer, Call
 # What the plugin puts in the place of a turn, and the code of its refusals.
 NOTICE = "[removed by the gateway's policy]"
 CODE = "floodmark_blocked"
+# The same of requests that pass once an operator approves them, and how an approval's id is spelled.
+ASK_CODE = "floodmark_ask"
+APPROVAL = re.compile("[0-9a-f]{32}-[0-9a-f]{8}")
+# A gateway's secret: without one it could keep no approvals.
+KEYS = [{"id": "k1", "secret": "0123456789abcdef" * 4}]
 # Settings with which one message is enough: a rule that blocks alone.
 RULE = "instruction_seeding.ignore_earlier"
 BLOCKING = {"policy": {"rules": {RULE: "block"}}}

@@ -29,10 +29,11 @@ def start(provider):
     """Gives the Envoy for a configuration, started when it is first asked for."""
     running = {}
 
-    def started(config, defaults=None):
-        key = config + json.dumps(defaults, sort_keys=True)
+    def started(config, defaults=None, keys=None):
+        settings = {name: value for name, value in (("defaults", defaults), ("keys", keys)) if value}
+        key = config + json.dumps(settings, sort_keys=True)
         if key not in running:
-            running[key] = Gateway(config, provider.address, defaults and {"defaults": defaults})
+            running[key] = Gateway(config, provider.address, settings or None)
         return running[key]
 
     yield started

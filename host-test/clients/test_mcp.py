@@ -7,7 +7,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from apis import BLOCKING, CODE, RULE
+from apis import APPROVAL, ASK_CODE, BLOCKING, CODE, KEYS, RULE
 from provider import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +66,18 @@ async def test_a_session(enforce, provider, path, mode):
     assert len(arrived(exchange, "tools/call")) == 2
     sessions = {received.headers.get("mcp-session-id") for received in exchange.received[1:]}
     assert len(sessions) == 1 and (None in sessions) == (mode != "legacy")
+
+
+async def test_a_call_that_waits_for_an_approval_says_so_and_the_session_goes_on(start, provider, path, mode):
+    exchange = provider.expect()
+    async with connected(start("enforce", {"policy": {"rules": {RULE: "ask"}}}, KEYS), exchange, path, mode) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("echo", {"text": HOSTILE})
+        error = raised.value
+        assert (error.code, error.data["code"], error.data["rule"]) == (DENIED, ASK_CODE, RULE)
+        assert APPROVAL.fullmatch(error.data["approval"]) and error.data["approval"] in error.message
+        assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
+    assert [body["params"]["name"] for body in arrived(exchange, "tools/call")] == ["add"]
 
 
 async def test_a_session_survives_a_denied_call(blocking, provider, path, mode):

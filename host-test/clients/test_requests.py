@@ -2,7 +2,7 @@
 
 import pytest
 
-from apis import QUESTION, SEARCHES, Chat, Messages, Responses, client, following, items, result
+from apis import APPROVAL, ASK_CODE, CODE, KEYS, QUESTION, SEARCHES, Chat, Messages, Responses, client, following, items, result
 from shapes import MODELS
 
 pytestmark = pytest.mark.anyio
@@ -57,6 +57,22 @@ async def test_a_blocked_call_raises_the_clients_own_error(api, ask, enforce, pr
     assert error.response.headers["x-floodmark-verdict"] == "block"
     line = enforce.access_line(event_id)
     assert (line["verdict"], line["action"], float(line["score"])) == ("block", "reject", demo[api.hostile]["expect"]["score"])
+    exchange.assert_no_byte()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_what_waits_for_an_approval_raises_the_clients_own_error(api, ask, start, provider, demo, stream):
+    exchange = provider.expect()
+    rule, at = api.decisive
+    asking = start("enforce", {"policy": {"rules": {rule: "ask"}}}, KEYS)
+    with pytest.raises(api.refused) as raised:
+        await ask(asking, exchange, messages_of(demo, api.hostile), stream=stream)
+    error = raised.value
+    wanted = tuple(ASK_CODE if part == CODE else part for part in api.code_wanted)
+    assert error.status_code == 403 and api.code(error) == wanted
+    approval = error.response.headers["x-floodmark-approval-id"]
+    assert APPROVAL.fullmatch(approval) and error.response.headers["x-floodmark-verdict"] == "ask"
+    assert f"rule {rule} at {api.conversation}[{at}]" in str(error) and approval in str(error)
     exchange.assert_no_byte()
 
 

@@ -11,6 +11,8 @@ pub const RESPONSE_BODY: u32 = 1;
 /// `proxy_map_type_t`.
 pub const REQUEST_HEADERS: u32 = 0;
 /// `proxy_map_type_t`.
+pub const REQUEST_TRAILERS: u32 = 1;
+/// `proxy_map_type_t`.
 pub const RESPONSE_HEADERS: u32 = 2;
 /// `proxy_buffer_type_t`.
 pub const PLUGIN_CONFIGURATION: u32 = 7;

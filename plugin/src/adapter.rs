@@ -26,6 +26,10 @@ impl Host for Gateway {
         abi::remove_header(abi::REQUEST_HEADERS, name)
     }
 
+    fn remove_request_trailer(&self, name: &str) -> Result<(), HostError> {
+        abi::remove_header(abi::REQUEST_TRAILERS, name)
+    }
+
     fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
         abi::buffer(abi::REQUEST_BODY, start, length)
     }

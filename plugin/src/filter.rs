@@ -1,5 +1,6 @@
 //! The filter: one exchange's way through the plugin, as plain Rust over a [`Host`]. Each direction has a file; here is what both know.
 
+mod asking;
 mod following;
 mod found;
 mod request;
@@ -11,13 +12,16 @@ use std::rc::Rc;
 use floodmark_core::wire::Rpc;
 use floodmark_core::{Action, Hint, Verdict};
 
+use crate::approvals::Answer;
 use crate::budget::Budget;
 use crate::config::{Mode, Rules, Ruleset};
+use crate::endpoints::{Desk, Visit};
 use crate::event_id::EventIds;
 use crate::host::{Host, HostError};
-use crate::labels::{ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, VERDICT_HEADER};
+use crate::labels::{ACTION_HEADER, EVENT_ID_HEADER, RULE_HEADER, SCORE_HEADER, TOKEN_SPELLINGS, VERDICT_HEADER};
 use crate::metrics::Metrics;
 use crate::reply::{self, Asked};
+use crate::request::Request;
 use crate::session::Identity;
 use crate::state::State;
 use within::Within;
@@ -50,7 +54,11 @@ impl Shared {
     /// What the exchanges of a checked configuration share. `bytes` is the configuration.
     pub fn new(host: &dyn Host, rules: Rules, bytes: &[u8]) -> Self {
         let metrics = Metrics::define(host);
-        let state = rules.state.as_ref().zip(rules.keys.first()).map(|(config, secret)| State::new(secret, config, &metrics.state));
+        let state = rules
+            .state
+            .as_ref()
+            .zip(rules.keys.first())
+            .map(|(config, secret)| State::new(secret, config, &rules.approvals, &metrics.state));
         if state.is_some() {
             State::warn_without(host);
         }
@@ -64,6 +72,8 @@ pub struct Filter {
     exchange: Exchange,
     request: request::Half,
     response: response::Half,
+    /// The request is one to the operator's endpoints: nothing of it goes on, and nothing else is done with it.
+    visit: Option<Box<Visit>>,
 }
 
 /// What both directions of an exchange know.
@@ -92,6 +102,8 @@ struct Exchange {
     identity: Option<Rc<Identity>>,
     /// Its run.
     within: Option<Within>,
+    /// What came of asking for the approval that the request needs.
+    approval: Option<Answer>,
     /// We answered in the upstream's place: whatever comes now in the response's callbacks is our own.
     replied: bool,
 }
@@ -114,25 +126,42 @@ impl Filter {
             action: Action::Continue,
             identity: None,
             within: None,
+            approval: None,
             replied: false,
         };
-        Filter { exchange, request: request::Half::default(), response: response::Half::default() }
+        Filter { exchange, request: request::Half::default(), response: response::Half::default(), visit: None }
     }
 
     /// Request headers came. `last` when no body follows. May run again when the gateway restarts the request.
     pub fn request_headers(&mut self, host: &dyn Host, last: bool) -> Flow {
         *self = Filter::new(Rc::clone(&self.exchange.shared));
-        self.request.headers(&mut self.exchange, host, last)
+        let request = Request::new(host.request_headers().unwrap_or_default());
+        self.exchange.keep_tokens(host, &request);
+        self.visit = Visit::begin(&self.exchange.desk(host), &request, last).map(Box::new);
+        if self.visit.is_some() {
+            self.exchange.replied = true;
+            return Flow::Pause;
+        }
+        self.request.headers(&mut self.exchange, host, &request, last)
     }
 
     /// A piece of the request body came. `size_bytes` is what the host can give now: everything so far while it is held, otherwise the piece.
     /// `last` is never said when trailers follow.
     pub fn request_body(&mut self, host: &dyn Host, size_bytes: usize, last: bool) -> Flow {
+        if let Some(visit) = &mut self.visit {
+            return visit.body(&self.exchange.desk(host), size_bytes, last);
+        }
         self.request.body(&mut self.exchange, host, size_bytes, last)
     }
 
     /// Request trailers came: the body is whole, though nothing said so.
     pub fn request_trailers(&mut self, host: &dyn Host) -> Flow {
+        for name in TOKEN_SPELLINGS {
+            self.exchange.checked(host, host.remove_request_trailer(name));
+        }
+        if let Some(visit) = &mut self.visit {
+            return visit.finish(&self.exchange.desk(host));
+        }
         self.request.finish(&mut self.exchange, host)
     }
 
@@ -162,6 +191,19 @@ impl Exchange {
         if result.is_err() {
             self.shared.metrics.host_error(host);
         }
+    }
+
+    /// Takes tokens of the endpoints away, in every mode: an upstream that got one could use it.
+    fn keep_tokens(&self, host: &dyn Host, request: &Request) {
+        // Of headers that could not be read nobody knows, so every spelling goes.
+        let unread = if request.fields().is_unknown() { &TOKEN_SPELLINGS[..] } else { &[] };
+        for name in request.token_headers().chain(unread.iter().copied()) {
+            self.checked(host, host.remove_request_header(name));
+        }
+    }
+
+    fn desk<'d>(&'d self, host: &'d dyn Host) -> Desk<'d> {
+        Desk { host, shared: &self.shared }
     }
 
     /// The request's judgement in the response's headers; copies of ours that the upstream sends are taken away.

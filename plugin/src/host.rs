@@ -23,7 +23,7 @@ pub enum LogLevel {
 impl LogLevel {
     /// The severity of a verdict.
     pub fn of(verdict: Verdict) -> Self {
-        if verdict == Verdict::Block { LogLevel::Warn } else { LogLevel::Info }
+        if verdict >= Verdict::Ask { LogLevel::Warn } else { LogLevel::Info }
     }
 }
 
@@ -46,6 +46,8 @@ pub trait Host {
     fn request_headers(&self) -> Result<Vec<Header>, HostError>;
     /// Takes every copy of a request header away.
     fn remove_request_header(&self, name: &str) -> Result<(), HostError>;
+    /// Takes every copy of a request trailer away. Only in the callback in which they come.
+    fn remove_request_trailer(&self, name: &str) -> Result<(), HostError>;
     /// The request body's bytes `start..start + length`, as far as they are there.
     fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError>;
     /// Sets a request header to one value. Only while the headers have not been sent on.

@@ -14,6 +14,12 @@ pub const SCORE_HEADER: &str = "x-floodmark-score";
 pub const RULE_HEADER: &str = "x-floodmark-rule";
 /// The event id, on labelled requests and on refusals.
 pub const EVENT_ID_HEADER: &str = "x-floodmark-event-id";
+/// The approval id, on refusals that an operator can approve.
+pub const APPROVAL_HEADER: &str = "x-floodmark-approval-id";
+/// The token of the operator's endpoints, on requests. It goes no further, whatever the mode.
+pub const TOKEN_HEADER: &str = "x-floodmark-token";
+/// The same as servers read it that take `_` for `-`.
+pub const TOKEN_SPELLINGS: [&str; 4] = [TOKEN_HEADER, "x_floodmark-token", "x-floodmark_token", "x_floodmark_token"];
 
 /// Request headers for the upstream.
 pub fn request_headers(judgement: &Judgement<'_>, action: Action, event_id: &str) -> Vec<(&'static str, String)> {

@@ -8,8 +8,10 @@
 mod abi;
 #[cfg(target_arch = "wasm32")]
 mod adapter;
+pub mod approvals;
 pub mod budget;
 pub mod config;
+pub mod endpoints;
 pub mod event_id;
 pub mod filter;
 pub mod headers;
@@ -25,10 +27,31 @@ pub mod state;
 #[cfg(all(target_arch = "wasm32", feature = "trap-for-tests"))]
 mod trap;
 
-/// Version, git hash of the build, fingerprint of the patterns and version of the detector, as logged at VM start.
+/// What this build is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct About {
+    /// Its version.
+    pub version: &'static str,
+    /// The git hash that it was built from, or `unknown`.
+    pub git: &'static str,
+    /// The fingerprint of the patterns.
+    pub tables: &'static str,
+    /// The version of the detector.
+    pub detector: &'static str,
+}
+
+/// What this build is.
+pub fn about() -> About {
+    About {
+        version: env!("CARGO_PKG_VERSION"),
+        git: option_env!("FLOODMARK_GIT").unwrap_or("unknown"),
+        tables: floodmark_tables::CATEGORIES.fingerprint,
+        detector: floodmark_tables::DETECTOR.version,
+    }
+}
+
+/// The same as a line, as logged at VM start.
 pub fn banner() -> String {
-    let git = option_env!("FLOODMARK_GIT").unwrap_or("unknown");
-    let (version, patterns, detector) =
-        (env!("CARGO_PKG_VERSION"), floodmark_tables::CATEGORIES.fingerprint, floodmark_tables::DETECTOR.version);
-    format!("floodmark {version} (git {git}) tables {patterns} detector {detector}")
+    let About { version, git, tables, detector } = about();
+    format!("floodmark {version} (git {git}) tables {tables} detector {detector}")
 }

@@ -127,13 +127,13 @@ impl TableCount {
 }
 
 /// The counters of one table, in the order of [`TableCount::ALL`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TableCounters([Option<u32>; TableCount::ALL.len()]);
+#[derive(Clone, Debug, Default)]
+pub struct TableCounters(Vec<Option<u32>>);
 
 impl TableCounters {
     /// Defines the counters of the table of this name.
     pub fn define(host: &dyn Host, table: &str) -> Self {
-        TableCounters(TableCount::ALL.map(|what| host.define_counter(&["floodmark_state_", what.name(), "_table=", table].concat()).ok()))
+        TableCounters(TableCount::ALL.iter().map(|what| define(host, &["floodmark_state_", what.name(), "_table=", table])).collect())
     }
 
     /// Adds one.
@@ -150,9 +150,9 @@ pub const RUN_SOURCES: [&str; 8] =
 #[derive(Clone, Debug, Default)]
 pub struct StateCounters {
     /// In the order of [`crate::state::TABLES`].
-    pub tables: [TableCounters; 4],
+    pub tables: Vec<TableCounters>,
     /// In the order of [`RUN_SOURCES`].
-    sources: [Option<u32>; RUN_SOURCES.len()],
+    sources: Vec<Option<u32>>,
     unavailable: Option<u32>,
     caller_unknown: Option<u32>,
     restarts: Option<u32>,
@@ -161,11 +161,11 @@ pub struct StateCounters {
 impl StateCounters {
     fn define(host: &dyn Host) -> Self {
         StateCounters {
-            tables: crate::state::TABLES.map(|table| TableCounters::define(host, table)),
-            sources: RUN_SOURCES.map(|source| host.define_counter(&["floodmark_runs_source=", source].concat()).ok()),
-            unavailable: host.define_counter("floodmark_state_unavailable").ok(),
-            caller_unknown: host.define_counter("floodmark_caller_unknown").ok(),
-            restarts: host.define_counter("floodmark_run_restarts").ok(),
+            tables: crate::state::TABLES.iter().map(|table| TableCounters::define(host, table)).collect(),
+            sources: RUN_SOURCES.iter().map(|source| define(host, &["floodmark_runs_source=", source])).collect(),
+            unavailable: define(host, &["floodmark_state_unavailable"]),
+            caller_unknown: define(host, &["floodmark_caller_unknown"]),
+            restarts: define(host, &["floodmark_run_restarts"]),
         }
     }
 
@@ -198,6 +198,10 @@ pub struct Metrics {
     pub request: Counters,
     /// Of responses.
     pub response: Counters,
+    /// Of the operator's endpoints.
+    pub endpoints: Answers,
+    /// Of approvals.
+    pub approvals: ApprovalCounters,
     /// Of what is remembered.
     pub state: StateCounters,
     host_errors: Option<u32>,
@@ -209,6 +213,8 @@ impl Metrics {
         Metrics {
             request: Counters::define(host, &REQUEST),
             response: Counters::define(host, &RESPONSE),
+            endpoints: Answers::define(host),
+            approvals: ApprovalCounters::define(host),
             state: StateCounters::define(host),
             host_errors: host.define_counter("floodmark_host_errors").ok(),
         }
@@ -225,6 +231,65 @@ impl Metrics {
     /// A host call failed that should have succeeded.
     pub fn host_error(&self, host: &dyn Host) {
         count(host, self.host_errors);
+    }
+}
+
+/// Numbers of the counters of endpoints, by status.
+#[derive(Clone, Debug, Default)]
+pub struct Answers(Vec<(u32, Option<u32>)>);
+
+/// Every status that an endpoint answers with.
+const STATUSES: [u32; 10] = [200, 400, 401, 403, 404, 405, 409, 413, 415, 503];
+
+impl Answers {
+    fn define(host: &dyn Host) -> Self {
+        let define = |status: u32| host.define_counter(&format!("floodmark_endpoints_status={status}")).ok();
+        Answers(STATUSES.iter().map(|status| (*status, define(*status))).collect())
+    }
+
+    /// A call was answered.
+    pub fn answered(&self, host: &dyn Host, status: u32) {
+        count(host, self.0.iter().find(|(known, _)| *known == status).and_then(|(_, counter)| *counter));
+    }
+}
+
+/// What happens with approvals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApprovalCount {
+    /// One was asked for that was not asked for before.
+    Asked,
+    /// One was given.
+    Approved,
+    /// One was denied.
+    Denied,
+    /// One was used: a request passed.
+    Used,
+    /// One would have been asked for, and could not be kept.
+    Impossible,
+}
+
+impl ApprovalCount {
+    const ALL: [(ApprovalCount, &'static str); 5] = [
+        (ApprovalCount::Asked, "asked"),
+        (ApprovalCount::Approved, "approved"),
+        (ApprovalCount::Denied, "denied"),
+        (ApprovalCount::Used, "used"),
+        (ApprovalCount::Impossible, "impossible"),
+    ];
+}
+
+/// Numbers of the counters of approvals.
+#[derive(Clone, Debug, Default)]
+pub struct ApprovalCounters(Vec<Option<u32>>);
+
+impl ApprovalCounters {
+    fn define(host: &dyn Host) -> Self {
+        ApprovalCounters(ApprovalCount::ALL.iter().map(|(_, name)| define(host, &["floodmark_approvals_what=", name])).collect())
+    }
+
+    /// Adds one.
+    pub fn count(&self, host: &dyn Host, what: ApprovalCount) {
+        count(host, self.0.get(what as usize).copied().flatten());
     }
 }
 
@@ -282,6 +347,12 @@ impl Counters {
     pub fn failed(&self, host: &dyn Host) {
         count(host, self.failed);
     }
+}
+
+/// A new counter of a name in parts; `None` where the host has no metrics.
+#[inline(never)]
+fn define(host: &dyn Host, parts: &[&str]) -> Option<u32> {
+    host.define_counter(&parts.concat()).ok()
 }
 
 /// A failing counter must not disturb a request, so its error is dropped.

@@ -1,8 +1,9 @@
 //! Request paths as servers see them, so that another spelling of a path is not another path.
 
 /// A path without its query, percent-decoded once, with `.`, `..`, doubled slashes and `;parameters` resolved, as servers and proxies do
-/// before they route. Bytes that are no UTF-8 become U+FFFD.
+/// before they route. Of a whole URL, as HTTP/1.1 proxies are asked for it, the path alone. Bytes that are no UTF-8 become U+FFFD.
 pub fn normalize(path: &[u8]) -> String {
+    let path = without_authority(path);
     let path = path.split(|byte| matches!(byte, b'?' | b'#')).next().unwrap_or_default();
     let decoded = percent_decode(path);
     let decoded = String::from_utf8_lossy(&decoded);
@@ -16,6 +17,18 @@ pub fn normalize(path: &[u8]) -> String {
     }
     let end = if decoded.ends_with('/') && !segments.is_empty() { "/" } else { "" };
     format!("/{}{end}", segments.join("/"))
+}
+
+/// What follows scheme and authority, where a target begins with both (RFC 9112, 3.2.2).
+fn without_authority(target: &[u8]) -> &[u8] {
+    let Some(colon) = target.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"+-.".contains(byte)) else { return target };
+    match target.get(colon..).and_then(|rest| rest.strip_prefix(b"://")) {
+        Some(rest) => {
+            let end = rest.iter().position(|byte| matches!(byte, b'/' | b'\\' | b'?' | b'#'));
+            end.and_then(|end| rest.get(end..)).unwrap_or_default()
+        }
+        None => target,
+    }
 }
 
 /// Whether a normalized path ends in `suffix`, whatever the case and with or without a slash at the end.
@@ -59,9 +72,15 @@ mod tests {
             "/v1/chat/completions;a=b",
             "/v1;x/chat%2Fcompletions#f",
             "\\v1\\chat\\completions",
+            "http://ai.example/v1/chat/completions",
+            "HTTPS://user@ai.example:8443//v1/chat/completions?x=http://y/",
         ] {
             assert_eq!(normalize(spelling.as_bytes()), "/v1/chat/completions", "{spelling}");
         }
+        assert_eq!(
+            (normalize(b"http://a?/b").as_str(), normalize(b"http://a").as_str(), normalize(b"/http://a/b").as_str()),
+            ("/", "/", "/http:/a/b")
+        );
         assert_eq!(normalize(b"/v1/chat/completions?x=\xff"), "/v1/chat/completions");
         assert_eq!(normalize(b"/\xff/a"), "/\u{fffd}/a");
         assert_eq!((normalize(b"/lab/").as_str(), normalize(b"/lab").as_str(), normalize(b"").as_str()), ("/lab/", "/lab", "/"));

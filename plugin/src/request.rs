@@ -6,7 +6,7 @@ use floodmark_core::wire::IssueKind;
 use crate::config::{OtherPaths, Settings};
 use crate::headers::Fields;
 use crate::host::Header;
-use crate::labels::OWN_HEADERS;
+use crate::labels::{OWN_HEADERS, TOKEN_HEADER};
 use crate::path;
 
 /// A request's headers.
@@ -77,6 +77,11 @@ impl Request {
         self.fields
             .names()
             .filter(|name| name.get(..OWN_HEADERS.len()).is_some_and(|start| start.replace('_', "-").eq_ignore_ascii_case(OWN_HEADERS)))
+    }
+
+    /// Names of headers that bring a token of the endpoints, also as servers read them that take `_` for `-`; each as often as it comes.
+    pub fn token_headers(&self) -> impl Iterator<Item = &str> {
+        self.fields.names().filter(|name| name.replace('_', "-").eq_ignore_ascii_case(TOKEN_HEADER))
     }
 
     /// What is to be done with the body; `exemptions` go into its hint. A listed path wins over every header, since servers there read JSON whatever the headers say; so

@@ -128,6 +128,19 @@ impl Named {
     }
 }
 
+/// An identifier that a response gave out.
+#[derive(Clone, Copy, Debug)]
+pub struct Taught<'i> {
+    /// Where it will stand in requests.
+    pub from: RunFrom,
+    /// The identifier.
+    pub id: &'i [u8],
+    /// The run that it belongs to; `None` for the run of its own name.
+    pub run: Option<Key>,
+    /// The run's heat: who loses the one loses the other.
+    pub heat: f32,
+}
+
 impl Identity {
     /// What a request's headers say.
     pub fn of(state: &State, session: &Session, fields: &Fields, host: &dyn Host) -> Self {
@@ -194,14 +207,14 @@ impl Identity {
         Named { id, ..own }
     }
 
-    /// Remembers that an identifier that a response gave out belongs to `run`; without one, to the run of its own name. `heat` is the run's: who loses the one
-    /// loses the other.
-    pub fn teach(&self, state: &State, host: &dyn Host, from: RunFrom, id: &[u8], run: Option<&Key>, heat: f32, now_ms: u64) {
+    /// Remembers what a response taught.
+    pub fn teach(&self, state: &State, host: &dyn Host, taught: &Taught<'_>, now_ms: u64) {
+        let Taught { from, id, run, heat } = *taught;
         let name = if from == RunFrom::McpSession { MCP_SESSION_HEADER } else { "" };
         let candidate = candidate(state, &self.caller, from, name, &[id]);
         if let Some(learned) = candidate.learned {
             // What is lost here is counted by the table, and its next request goes by its own name.
-            let _ = learn(state, host, &self.caller, learned, run.unwrap_or(&candidate.run), heat, now_ms);
+            let _ = learn(state, host, &self.caller, learned, &run.unwrap_or(candidate.run), heat, now_ms);
         }
     }
 }

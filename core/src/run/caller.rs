@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::key::Of;
 use super::noted::HotEvent;
-use super::record::Fingerprint;
-use super::{Context, Counted, Unreadable, first, fits, passed};
+use super::record::{Fingerprint, MAX_SUM};
+use super::{Context, Counted, MAX_MS, Unreadable, first, fits, passed};
 use crate::conversation::drop_too;
 use crate::judge::{Judge, Judgement};
 use crate::limits::{CALLER_ALARMS, CALLER_KNOWN, MAX_CALLER_BYTES, MAX_DROPPED, MAX_REASONS};
@@ -40,8 +40,7 @@ impl Caller {
         let Some((&VERSION, rest)) = bytes.split_first().filter(|_| bytes.len() <= MAX_CALLER_BYTES) else { return Err(Unreadable) };
         let (caller, rest) = postcard::take_from_bytes::<Caller>(rest).map_err(|_| Unreadable)?;
         let fits = caller.known.len() <= CALLER_KNOWN && caller.alarmed.len() <= CALLER_ALARMS;
-        // No event adds more than 1.
-        let sound = (0.0..=f64::from(u32::MAX)).contains(&caller.cusum) && fits && rest.is_empty();
+        let sound = caller.touched_ms <= MAX_MS && (0.0..=MAX_SUM).contains(&caller.cusum) && fits && rest.is_empty();
         if sound { Ok(caller) } else { Err(Unreadable) }
     }
 
@@ -180,7 +179,7 @@ mod tests {
     #[test]
     fn the_longest_record_fits() {
         let (known, alarmed) = ([[255; 4]; CALLER_KNOWN].to_vec(), [[255; 4]; CALLER_ALARMS].to_vec());
-        let caller = Caller { cusum: 0.1, touched_ms: u64::MAX, alarms: u32::MAX, known, alarmed };
+        let caller = Caller { cusum: 0.1, touched_ms: MAX_MS, alarms: u32::MAX, known, alarmed };
         let bytes = caller.encode();
         assert!(bytes.len() <= MAX_CALLER_BYTES, "{} bytes", bytes.len());
         assert_eq!(Caller::decode(&bytes), Ok(caller.clone()));

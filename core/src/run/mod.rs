@@ -100,9 +100,12 @@ pub struct Settled<'t> {
     pub counted: Counted,
 }
 
+/// The last time that is stored, in Unix milliseconds; the year 19,000 is far before it. What is later is taken for it.
+const MAX_MS: u64 = (1 << 49) - 1;
+
 /// The time that counts when a clock says `now_ms`, and what is left of a sum that was touched at `touched_ms`.
 fn passed(touched_ms: u64, now_ms: u64, half_life_ms: u64) -> (u64, f64) {
-    let now_ms = now_ms.max(touched_ms);
+    let now_ms = now_ms.min(MAX_MS).max(touched_ms);
     let halves = if half_life_ms == 0 || touched_ms == 0 { 0.0 } else { (now_ms - touched_ms) as f64 / half_life_ms as f64 };
     (now_ms, libm::exp2(-halves))
 }

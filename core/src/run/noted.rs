@@ -14,6 +14,8 @@ use crate::wire::{Channel, Document, Event};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CountedStep {
     pub score: f64,
+    /// The sum rises by it.
+    pub hot: bool,
     pub fingerprint: Fingerprint,
     pub channel: Channel,
     pub message: Option<u32>,
@@ -115,14 +117,14 @@ impl Noted {
         let all = &mut self.counted;
         (all.sums, all.exemptions) = (sums, exemptions);
         for step in steps {
-            let rises = |step: &CountedStep| hot.iter().any(|hot| hot.fingerprint == step.fingerprint);
-            if all.steps.len() < MAX_NOTED_STEPS || rises(&step) {
-                all.steps.push(step);
-            }
-            if all.steps.len() > MAX_NOTED_STEPS {
-                let lowers = all.steps.iter().position(|step| all.hot.iter().all(|hot| hot.fingerprint != step.fingerprint));
+            if all.steps.len() >= MAX_NOTED_STEPS {
+                if !step.hot {
+                    continue;
+                }
+                let lowers = all.steps.iter().position(|step| !step.hot);
                 all.steps.remove(lowers.unwrap_or(0));
             }
+            all.steps.push(step);
         }
         all.hot.extend(hot);
         fits(&mut all.hot, MAX_NOTED_STEPS);
@@ -168,4 +170,31 @@ pub(crate) fn has_left(known: &[Fingerprint], key: &RunKey, event: &Event<'_>, m
     // What stands beside the text is shown to the model too.
     left(outgoing(key, [&*event.text]))
         || event.records_at == event.text.len() && message.len() > 1 && left(outgoing(key, message.iter().map(|event| event.parts())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream without end: what lowers the sum goes first, the oldest of it, and what rises stays in its order.
+    #[test]
+    fn what_rises_is_noted_however_long_the_stream() {
+        let step = |number: u32| CountedStep {
+            score: f64::from(number),
+            hot: number.is_multiple_of(4),
+            fingerprint: number.to_le_bytes(),
+            channel: Channel::ToolResult,
+            message: None,
+            in_history: false,
+        };
+        let mut noted = Noted::default();
+        let most = MAX_NOTED_STEPS as u32;
+        for number in 0..2 * most {
+            noted.add(Counted { steps: Vec::from([step(number)]), sums: true, ..Counted::default() });
+        }
+        let steps = &noted.counted.steps;
+        assert_eq!(steps.len(), MAX_NOTED_STEPS);
+        assert!(steps.is_sorted_by(|one, other| one.score < other.score));
+        assert_eq!(steps.iter().filter(|step| step.hot).count() as u32, 2 * most / 4);
+    }
 }

@@ -46,8 +46,10 @@ pub(crate) struct Plan {
     pub cusum: Trajectory,
     /// The statistics.
     pub stats: Trajectory,
-    /// The body's own running sum counts too: all of it is looked at again.
-    pub whole: bool,
+    /// The running sum of the body's history alone alarms too, from where it was: a history is judged no milder for what stood in other branches of the run.
+    pub alone: Option<Trajectory>,
+    /// That is taken over all of the body, not over what is new.
+    pub anew: bool,
     /// Where resampling was before the first new event.
     pub streak: Option<Streak>,
     /// The turns before the body's.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::marks::Marks;
 use super::turns::Turns;
-use super::{Context, Counted, Noted, fits, passed};
+use super::{Context, Counted, MAX_MS, Noted, fits, passed};
 use crate::conversation::Streak;
 use crate::detected::Detecting;
 use crate::judge::Judge;
@@ -20,6 +20,9 @@ pub struct Unreadable;
 /// First byte of a run's record.
 const VERSION: u8 = 1;
 
+/// No event adds more than 1.
+pub(crate) const MAX_SUM: f64 = u32::MAX as f64;
+
 /// The start of a keyed digest by which an event is known again.
 pub(crate) type Fingerprint = [u8; 4];
 
@@ -27,7 +30,7 @@ pub(crate) type Fingerprint = [u8; 4];
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Its number of events, all in messages.
-    pub events: u32,
+    pub events: u16,
     /// Their chain.
     pub chain: [u8; 8],
     /// The digest of what stood outside the messages.
@@ -36,6 +39,8 @@ pub(crate) struct Head {
     pub frame_hit: bool,
     /// No longer one of the same history was judged since.
     pub last: bool,
+    /// The running sum of this history alone: what other branches of the run lower or reset does not lower it.
+    pub sum: f32,
     /// [`Streak::pack`], or 0 when it is not known.
     pub streak: u16,
 }
@@ -88,13 +93,14 @@ impl Run {
     fn is_sound(&self) -> bool {
         let sums = [self.sum, self.persistence, self.cusum];
         self.over <= self.events
+            && self.touched_ms <= MAX_MS
             && (0.0..=1.0).contains(&self.peak)
-            // No event adds more than 1.
-            && sums.iter().all(|sum| (0.0..=f64::from(u32::MAX)).contains(sum))
+            && sums.iter().all(|sum| (0.0..=MAX_SUM).contains(sum))
             && self.sum <= self.persistence
             && self.turns.is_sound()
             && self.marks.is_sound()
             && self.heads.len() <= RUN_HEADS
+            && self.heads.iter().all(|head| (0.0..=MAX_SUM as f32).contains(&head.sum))
             && self.heads.iter().all(|head| head.events > 0 && (head.streak == 0 || Streak::unpack(head.streak).is_some()))
             && self.tail.len() <= RUN_TAIL
             && self.outgoing.len() <= RUN_OUTGOING
@@ -192,6 +198,7 @@ impl Run {
         self.touched_ms = now_ms;
         let mut stats = Trajectory::stored([self.events, self.over], [self.peak, self.sum, self.persistence]);
         let mut cusum = Trajectory::stored([0, 0], [0.0, self.cusum, self.cusum]);
+        self.heads.iter_mut().for_each(|head| head.sum *= left as f32);
         stats.fade(left);
         cusum.fade(left);
         (stats, cusum)
@@ -219,10 +226,10 @@ mod tests {
     #[test]
     fn the_longest_record_fits() {
         let (least, most) = (f64::from_bits(1), f64::from(u32::MAX));
-        let head = |at: u8| Head { events: u32::MAX, chain: [at; 8], frame: [255; 8], frame_hit: true, last: true, streak: 477 };
+        let head = |at: u8| Head { events: u16::MAX, chain: [at; 8], frame: [255; 8], frame_hit: true, last: true, sum: 0.1, streak: 477 };
         let run = Run {
             policy: [255; 8],
-            touched_ms: u64::MAX,
+            touched_ms: MAX_MS,
             events: u32::MAX,
             over: u32::MAX,
             peak: 0.999,
@@ -240,9 +247,11 @@ mod tests {
             outgoing: [[255; 4]; RUN_OUTGOING].to_vec(),
         };
         let bytes = run.encode();
-        assert!(bytes.len() <= MAX_RUN_BYTES, "{} bytes", bytes.len());
+        assert!((500..=MAX_RUN_BYTES).contains(&bytes.len()), "{} bytes", bytes.len());
         assert_eq!(Run::decode(&bytes), Ok(run.clone()));
-        let out_of_range: [fn(&mut Run); 10] = [
+        let out_of_range: [fn(&mut Run); 12] = [
+            |run| run.touched_ms = MAX_MS + 1,
+            |run| run.heads[0].sum = f32::NAN,
             |run| run.peak = 1.1,
             |run| run.sum = -0.5,
             |run| run.cusum = f64::NAN,

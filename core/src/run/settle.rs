@@ -12,6 +12,7 @@ use super::{Context, Counted, History, Run, RunFacts, Settled, fits};
 use crate::conversation::{Profile, Streak};
 use crate::limits::{MAX_JOINED_TEXTS, RUN_HEADS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
+use crate::trajectory::Trajectory;
 use crate::wire::{Channel, Event};
 
 /// How a body that brings its history stands to what was judged.
@@ -88,9 +89,9 @@ impl Standing {
         if history == History::Kept || run.heads.is_empty() {
             return nothing;
         }
-        let goes_on = |head: &&Head| digests.chains.get(head.events as usize) == Some(&head.chain);
+        let goes_on = |head: &&Head| digests.chains.get(usize::from(head.events)) == Some(&head.chain);
         if let Some(head) = run.heads.iter().filter(goes_on).max_by_key(|head| head.events).copied() {
-            return Standing { head: Some(head), new_from: head.events as usize, ..nothing };
+            return Standing { head: Some(head), new_from: head.events.into(), ..nothing };
         }
         // A body without messages brings no history.
         let broken = !digests.messages.is_empty();
@@ -184,7 +185,11 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
         events.push(Planned { in_scope, look: planned.look && in_scope, ..planned });
     }
     let streak = standing.head.filter(|_| !standing.stale).and_then(|head| Streak::unpack(head.streak));
-    Plan { events, whole, streak, rewritten: standing.broken && !context.fallback, ..Plan::default() }
+    // Of the history that it goes on from, or of all of it.
+    let from = standing.head.filter(|_| !standing.stale);
+    let sum = from.map_or(0.0, |head| head.sum.into());
+    let alone = Some(Trajectory::stored([0, 0], [0.0, sum, sum]));
+    Plan { events, alone, anew: from.is_none(), streak, rewritten: standing.broken && !context.fallback, ..Plan::default() }
 }
 
 /// Whether an event says that it is the assistant's, and no such text left through this gateway.
@@ -211,7 +216,7 @@ fn counted(opened: &Opened<'_, '_>, digests: &Digests, scanned: &Scanned<'_>) ->
         let (fingerprint, channel, message) = (digests.fingerprint(found.event), event.channel, event.message);
         if let Some(score) = found.score.filter(|_| found.counted) {
             let in_history = last_answer.zip(message).is_some_and(|(last, message)| message < last);
-            counted.steps.push(CountedStep { score, fingerprint, channel, message, in_history });
+            counted.steps.push(CountedStep { score, hot: found.hot, fingerprint, channel, message, in_history });
         }
         if found.hot {
             counted.hot.push(HotEvent { event: found.event, fingerprint, channel, message });
@@ -260,13 +265,14 @@ fn remember(
         }
         run.overflow |= !run.marks.put(mark);
     }
-    let Ok(events) = u32::try_from(digests.messages.len()) else { return };
+    let Ok(events) = u16::try_from(digests.messages.len()) else { return };
     let (Some(&chain), true) = (digests.chains.last(), events > 0) else { return };
     let streak = scanned.streak.map_or(0, Streak::pack);
     run.heads.retain(|old| (old.events, old.chain) != (events, chain));
     let from = standing.head.map(|head| head.chain);
     run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.last = false);
-    run.heads.insert(0, Head { events, chain, frame: digests.frame, frame_hit, last: true, streak });
+    run.heads
+        .insert(0, Head { events, chain, frame: digests.frame, frame_hit, last: true, sum: rounded_up(scanned.alone.cusum()), streak });
     if run.heads.len() > RUN_HEADS {
         // The one that the body went on from stays, for a turn that is said in other words. Other parts of histories go before ends of histories do.
         let spare = run.heads.iter().rposition(|old| !old.last && Some(old.chain) != from);
@@ -274,6 +280,12 @@ fn remember(
     }
     run.tail = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();
     fits(&mut run.tail, RUN_TAIL);
+}
+
+/// A sum in half the bytes, and no lower.
+fn rounded_up(sum: f64) -> f32 {
+    let rounded = sum as f32;
+    if f64::from(rounded) < sum { rounded.next_up() } else { rounded }
 }
 
 /// The digest of what has to be approved; `None` when nothing asks that was not.

@@ -83,6 +83,13 @@ impl Call {
         Self { method: "HEAD".to_owned(), ..Self::get(path) }
     }
 
+    /// Another method.
+    #[must_use]
+    pub fn method(mut self, method: &str) -> Self {
+        method.clone_into(&mut self.method);
+        self
+    }
+
     /// A POST of `body` as JSON, with a content-length.
     #[must_use]
     pub fn post(path: &str, body: impl Into<Bytes>) -> Self {

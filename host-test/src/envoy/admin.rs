@@ -17,15 +17,34 @@ pub(super) async fn is_ready(admin: SocketAddr) -> bool {
     Call::get("/ready").send(admin).await.is_ok_and(|a| a.status == 200)
 }
 
-/// The address of the first listener, which may have been given port 0.
+/// The address of the listener `gateway`, which may have been given port 0; of the first where none is called that.
 pub(super) async fn listener(admin: SocketAddr) -> anyhow::Result<SocketAddr> {
+    match named(admin, "gateway").await {
+        Ok(address) => Ok(address),
+        Err(_) => named(admin, "").await,
+    }
+}
+
+/// The address of the first listener whose name begins so.
+async fn named(admin: SocketAddr, name: &str) -> anyhow::Result<SocketAddr> {
     let answer = Call::get("/listeners?format=json").send(admin).await?.json()?;
-    let socket = &answer["listener_statuses"][0]["local_address"]["socket_address"];
+    let listeners = answer["listener_statuses"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let found = listeners.iter().find(|listener| listener["name"].as_str().is_some_and(|own| own.starts_with(name)));
+    let socket = found.map(|listener| &listener["local_address"]["socket_address"]);
+    let socket = socket.with_context(|| format!("no listener {name:?} in Envoy's answer {answer}"))?;
     let address = format!("{}:{}", socket["address"].as_str().unwrap_or_default(), socket["port_value"]);
-    address.parse().with_context(|| format!("no listener in Envoy's answer {answer}"))
+    address.parse().with_context(|| format!("no address in Envoy's answer {answer}"))
 }
 
 impl Envoy {
+    /// Where another listener than the gateway's is, by its name.
+    ///
+    /// # Errors
+    /// When there is none, or the admin page does not answer.
+    pub async fn listener(&self, name: &str) -> anyhow::Result<SocketAddr> {
+        named(self.admin, name).await
+    }
+
     /// All counters and gauges that were ever used.
     ///
     /// # Errors

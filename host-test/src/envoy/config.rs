@@ -9,6 +9,8 @@ use yaml_rust2::{Yaml, YamlLoader};
 
 /// What `envoy-config/*.yaml` say; each stands there exactly once.
 const LISTENER_PORT: &str = "port_value: 10000";
+/// Of a listener for the operator, in those that have one.
+const OPERATORS_PORT: &str = "port_value: 10001";
 const ADMIN_PORT: &str = "port_value: 9901";
 const UPSTREAM_PORT: &str = "port_value: 8000";
 const MODULE: &str = "filename: target/wasm/floodmark.wasm";
@@ -23,7 +25,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads `envoy-config/{name}.yaml` of this repository, sends listener and admin to free ports and the cluster to
+    /// Reads `envoy-config/{name}.yaml` of this repository, sends listeners and admin to free ports and the cluster to
     /// `upstream`. Nothing else changes, so what runs is what is shipped.
     ///
     /// # Errors
@@ -50,7 +52,7 @@ impl Config {
     fn file(name: &str) -> anyhow::Result<Self> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy-config").join(format!("{name}.yaml"));
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Self { text }
+        Self { text: text.replacen(OPERATORS_PORT, "port_value: 0", 1) }
             .replace(LISTENER_PORT, "port_value: 0")?
             .replace(ADMIN_PORT, "port_value: 0")
             .with_context(|| format!("in {}", path.display()))
@@ -156,6 +158,24 @@ mod tests {
             let settings = parse(shipped(name).plugin_json().unwrap().as_bytes()).unwrap().defaults.settings.clone();
             assert_eq!((settings.mode, settings.max_body_bytes, settings.hold_headers), (mode, 1_000_000, false), "{name}");
         }
+    }
+
+    #[test]
+    fn both_plugins_of_the_endpoints_config_are_accepted_and_share_their_state() {
+        let documents = YamlLoader::load_from_str(shipped("endpoints").text()).unwrap();
+        let mut plugins = Vec::new();
+        for listener in documents[0]["static_resources"]["listeners"].as_vec().unwrap() {
+            let manager = &listener["filter_chains"][0]["filters"][0]["typed_config"];
+            let plugin = &manager["http_filters"][0]["typed_config"]["config"];
+            let rules = parse(json(plugin_value(plugin).unwrap()).unwrap().to_string().as_bytes()).unwrap();
+            let held = plugin["allow_on_headers_stop_iteration"].as_bool();
+            plugins.push((rules.endpoints.is_some(), rules.state.is_some(), held, plugin["vm_config"].clone(), rules.keys));
+        }
+        let [(false, true, None, gateways_vm, gateways_keys), (true, true, Some(true), vm, keys)] = &plugins[..] else {
+            panic!("{plugins:?}")
+        };
+        assert_eq!((gateways_vm, gateways_vm["vm_id"].as_str()), (vm, Some("floodmark")));
+        assert_eq!(gateways_keys[0].derive("run").bytes(), keys[0].derive("run").bytes());
     }
 
     #[test]

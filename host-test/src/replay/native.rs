@@ -73,6 +73,10 @@ impl Host for Memory {
         Ok(())
     }
 
+    fn remove_request_trailer(&self, _: &str) -> Result<(), HostError> {
+        Ok(())
+    }
+
     fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {
         let start = start.min(self.body.len());
         Ok(self.body[start..start.saturating_add(length).min(self.body.len())].to_vec())

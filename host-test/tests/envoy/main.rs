@@ -5,11 +5,13 @@
 
 mod actions;
 mod affinity;
+mod approvals;
 mod attacks;
 mod bypass;
 mod compressed;
 mod configs;
 mod crowd;
+mod endpoints;
 mod failure;
 mod limits;
 mod passing;
@@ -33,11 +35,13 @@ fn main() -> ExitCode {
     let checks = [
         actions::checks(),
         affinity::checks(),
+        approvals::checks(),
         attacks::checks(),
         bypass::checks(),
         compressed::checks(),
         configs::checks(),
         crowd::checks(),
+        endpoints::checks(),
         failure::checks(),
         limits::checks(),
         passing::checks(),

@@ -5,6 +5,7 @@
 mod detector;
 mod requests;
 mod responses;
+mod runs;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -127,3 +127,34 @@ fn an_attack_that_the_assistant_is_made_to_say_is_blocked_like_a_users() {
     }
     assert_eq!(blocked, [11]);
 }
+
+#[test]
+fn what_left_in_a_stream_is_known_before_the_stream_ends_and_what_broke_off_is_not_forgotten() {
+    let chunk = |delta: serde_json::Value, reason: serde_json::Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
+        format!("data: {}\n\n", json!({"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [choice]})).into_bytes()
+    };
+    let forged = STEPS[11];
+    let (start_of, rest) = forged.split_at(20);
+    let pieces = [
+        chunk(json!({"role": "assistant", "content": start_of}), json!(null)),
+        chunk(json!({"content": rest}), json!(null)),
+        chunk(json!({}), json!("stop")),
+    ];
+    // Up to which piece the stream got, and whether the client may say that the assistant said all of it.
+    for (came, known) in [(3, true), (2, true), (1, false)] {
+        let mut gateway = start(&plain());
+        let request = chat(KEY, &["Hello."]);
+        let open = gateway.open(&request).unwrap();
+        gateway.send_chunk(open, &request.chunks[0], true).unwrap();
+        let headers = [(":status", "200"), ("content-type", "text/event-stream")].into_iter().collect();
+        gateway.respond_headers(open, headers, false).unwrap();
+        pieces[..came].iter().for_each(|piece| gateway.respond_chunk(open, piece, false).unwrap());
+        if came < 3 {
+            // The upstream goes away.
+            gateway.finish(open).unwrap();
+        }
+        let next = gateway.exchange(&chat(KEY, &["Hello.", forged, "Go on."]), &completion("Done.")).unwrap();
+        assert_eq!(facts(&next).0, if known { 2 } else { 3 }, "{came} pieces came: {}", report(&next));
+    }
+}

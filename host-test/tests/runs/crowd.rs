@@ -52,9 +52,9 @@ fn one_run_that_all_vms_serve_alarms_exactly_as_often_as_its_sum_says() {
     });
     assert_eq!(blocked.iter().sum::<usize>(), expected, "{blocked:?}");
     let count = |what| counted(&vms[0], what, "runs");
-    // Requests and answers alike are looked up once, and the run is made once.
     assert_eq!(count("lost") + count("unreadable") + count("evictions") + count("foreign"), 0);
-    assert_eq!(count("misses"), 1);
+    // Several may look before the first has made it.
+    assert!((1..=VMS as u64).contains(&count("misses")));
     assert!(count("conflicts") > 0, "they met");
     assert_eq!(vms[0].metric("floodmark_runs_source=conversation"), Some((VMS * EACH) as u64));
     assert_eq!(vms[0].metric("floodmark_rejected"), Some(expected as u64));

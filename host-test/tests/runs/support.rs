@@ -147,12 +147,6 @@ pub fn report(exchange: &Exchange) -> Value {
     serde_json::from_str(exchange.state("floodmark.report").unwrap()).unwrap()
 }
 
-/// The last word `name=...` of the gateway's log.
-pub fn logged(gateway: &Gateway, name: &str) -> String {
-    let word = |line: &str| line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned));
-    gateway.logs().iter().rev().find_map(|line| word(&line.text)).unwrap_or_else(|| panic!("no {name} in {:?}", gateway.logs()))
-}
-
 /// What was counted in a table.
 pub fn counted(gateway: &Gateway, what: &str, table: &str) -> u64 {
     gateway.metric(&format!("floodmark_state_{what}_table={table}")).unwrap()

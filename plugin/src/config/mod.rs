@@ -1,5 +1,6 @@
 //! The plugin's configuration: one JSON object. docs/config.md is generated from these types.
 
+mod endpoints;
 mod exemptions;
 mod parse;
 mod protobuf;
@@ -7,11 +8,14 @@ mod read;
 mod routes;
 mod state;
 
+pub use endpoints::{ApprovalsConfig, EndpointsConfig, PREFIX, Scope, TokenConfig};
 pub use exemptions::{ExemptHeader, Exemption};
 use floodmark_core::Action;
 use floodmark_core::Policy;
 use floodmark_core::wire::Format;
+pub(crate) use parse::document;
 pub use parse::{ConfigError, parse};
+pub(crate) use read::read;
 pub use routes::{Rules, Ruleset, Target};
 use serde::{Deserialize, Serialize};
 pub use state::{CallerFrom, CallerSource, KeyConfig, RunFrom, RunSource, Session, State, UnseenAssistant};
@@ -28,7 +32,8 @@ pub const MAX_BODY_BYTES_LIMIT: u32 = 16 * 1024 * 1024;
 pub struct Config {
     /// Version of the configuration's meaning; must be 1.
     pub version: u32,
-    /// The kill switch: with `false` every request passes untouched and unread, whatever else is configured.
+    /// The kill switch: with `false` every request passes untouched and unread, whatever else is configured; only the header `x-floodmark-token` is taken
+    /// away, and endpoints answer 503.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// Your secrets, at most 8; the first one is used, and what is remembered under another one is forgotten. Without any nothing is remembered across requests.
@@ -43,6 +48,12 @@ pub struct Config {
     /// Other settings for some requests; the first that matches counts.
     #[serde(default)]
     pub overrides: Vec<Override>,
+    /// The operator's HTTP endpoints. Needs `keys`.
+    #[serde(default)]
+    pub endpoints: Option<EndpointsConfig>,
+    /// Approvals of what rules with the use `ask` hold back. Needs `keys`.
+    #[serde(default)]
+    pub approvals: Option<ApprovalsConfig>,
 }
 
 /// What happens to a request.

@@ -3,13 +3,14 @@
 use core::fmt;
 use std::rc::Rc;
 
+use floodmark_core::RuleUse;
 use floodmark_core::policy::PolicyError;
 use floodmark_core::wire::json::Reader;
 use floodmark_core::wire::{IssueKind, Issues};
 use serde_json::{Map, Value};
 
 use super::routes::{Rules, Ruleset};
-use super::{CONFIG_VERSION, Config, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
+use super::{CONFIG_VERSION, Config, EndpointsConfig, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
 use super::{protobuf, read, state};
 
 /// Why a configuration was refused.
@@ -19,6 +20,14 @@ pub struct ConfigError {
     pub path: String,
     /// What is wrong and what would be right.
     pub problem: String,
+}
+
+impl ConfigError {
+    /// The same of another document, which `what` names.
+    pub fn of(&self, what: &str) -> String {
+        let at = if self.path.is_empty() { "" } else { " at " };
+        [what, at, &self.path, ": ", &self.problem].concat()
+    }
 }
 
 impl fmt::Display for ConfigError {
@@ -45,10 +54,7 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     }
     let whole = match protobuf::read(bytes) {
         Some(object) => object,
-        None => {
-            refuse_doubled_keys(bytes)?;
-            serde_json::from_slice(bytes).map_err(|problem| error("", problem))?
-        }
+        None => document(bytes)?,
     };
     let config: Config = read::read(&whole).map_err(without_secrets)?;
     if config.version != CONFIG_VERSION {
@@ -61,25 +67,61 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     }
     let state = config.state.unwrap_or_default();
     state.check().map_err(of_state)?;
+    let state = Some(state).filter(|state| state.enabled && !keys.is_empty());
+    for (key, given) in [("endpoints", config.endpoints.is_some()), ("approvals", config.approvals.is_some())] {
+        if given && keys.is_empty() {
+            return Err(error(key, "needs `keys`: runs and approvals are named by keyed digests"));
+        }
+    }
+    let approvals = config.approvals.unwrap_or_default();
+    approvals.check()?;
     let overrides = config.overrides.iter().enumerate();
-    Ok(Rules {
+    let rules = Rules {
         enabled: config.enabled,
-        state: Some(state).filter(|state| state.enabled && !keys.is_empty()),
+        approvals,
+        state,
         keys,
         defaults: ruleset(config.defaults, "defaults")?,
         overrides: overrides
             .map(|(index, one)| overridden(one, whole.get("defaults"), &format!("overrides[{index}]")))
             .collect::<Result<_, _>>()?,
-    })
+        endpoints: config.endpoints.as_ref().map(EndpointsConfig::ready).transpose()?,
+    };
+    if rules.state.is_none() {
+        let overrides = rules.overrides.iter().enumerate();
+        let overrides = overrides.map(|(index, (_, ruleset))| (format!("overrides[{index}].settings"), ruleset));
+        for (path, ruleset) in [("defaults".to_owned(), &rules.defaults)].into_iter().chain(overrides) {
+            nothing_asks(&ruleset.settings, &path)?;
+        }
+    }
+    Ok(rules)
+}
+
+/// Where no approval can be kept, a rule that asks for one would block for ever.
+fn nothing_asks(settings: &Settings, path: &str) -> Result<(), ConfigError> {
+    let asks = settings.policy.rules.iter().find(|(_, rule_use)| **rule_use == RuleUse::Ask);
+    match asks.filter(|_| settings.mode == Mode::Enforce) {
+        Some((name, _)) => {
+            let problem = "`ask` needs `keys`, and `state.enabled`: approvals are kept with the state";
+            Err(error(format!("{path}.policy.rules.{name}"), problem))
+        }
+        None => Ok(()),
+    }
+}
+
+/// One JSON document, in which no key stands twice in an object.
+///
+/// # Errors
+/// Bytes that are none, with the place.
+pub fn document(bytes: &[u8]) -> Result<Value, ConfigError> {
+    refuse_doubled_keys(bytes)?;
+    serde_json::from_slice(bytes).map_err(|problem| error("", problem))
 }
 
 /// An error at `keys` that does not show what stands there, since the log is read by others.
 fn without_secrets(mut misfit: ConfigError) -> ConfigError {
-    if misfit.path.starts_with("keys")
-        && misfit.problem.starts_with("invalid type")
-        && let Some((_, expected)) = misfit.problem.rsplit_once(", expected ")
-    {
-        misfit.problem = format!("what stands there (not shown) is of another type; expected {expected}");
+    if misfit.path.starts_with("keys") && misfit.problem.starts_with("invalid type") {
+        misfit.problem = "is of another type (it is not shown here); keys are [{\"id\": a name, \"secret\": 64 hex digits}]".to_owned();
     }
     misfit
 }
@@ -177,7 +219,7 @@ fn ruleset(settings: Settings, path: &str) -> Result<Rc<Ruleset>, ConfigError> {
     Ruleset::new(settings).map(Rc::new).map_err(|refused| error(format!("{path}.{}", refused.key), refused.problem))
 }
 
-fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
+pub(super) fn error(path: impl Into<String>, problem: impl ToString) -> ConfigError {
     ConfigError { path: path.into(), problem: problem.to_string() }
 }
 

@@ -6,7 +6,8 @@ use floodmark_core::Judge;
 use floodmark_core::policy::PolicyError;
 
 use super::exemptions::{self, Applies};
-use super::{Match, Settings, State};
+use super::{ApprovalsConfig, Match, Settings, State};
+use crate::endpoints::Endpoints;
 use crate::keys::Secret;
 use crate::request::Request;
 
@@ -23,6 +24,10 @@ pub struct Rules {
     pub defaults: Rc<Ruleset>,
     /// In order; the first match counts.
     pub overrides: Vec<(Match, Rc<Ruleset>)>,
+    /// The operator's endpoints, where they are answered.
+    pub endpoints: Option<Endpoints>,
+    /// How long approvals live.
+    pub approvals: ApprovalsConfig,
 }
 
 /// Settings, and the judge that they make.

@@ -71,12 +71,11 @@ const START_BYTES: usize = 1024;
 
 impl Half {
     /// Headers came.
-    pub(super) fn headers(&mut self, exchange: &mut Exchange, host: &dyn Host, last: bool) -> Flow {
+    pub(super) fn headers(&mut self, exchange: &mut Exchange, host: &dyn Host, request: &Request, last: bool) -> Flow {
         let shared = Rc::clone(&exchange.shared);
         if !shared.rules.enabled {
             return pass(exchange, host, Passed::Off);
         }
-        let request = Request::new(host.request_headers().unwrap_or_default());
         if request.fields().is_unknown() {
             shared.metrics.host_error(host);
         }
@@ -93,10 +92,10 @@ impl Half {
                 exchange.checked(host, host.remove_request_header(name));
             }
         }
-        let body = request.body(&rules.settings, rules.exemptions(&request, target, route));
+        let body = request.body(&rules.settings, rules.exemptions(request, target, route));
         exchange.hint = body.hint();
         exchange.is_ai = exchange.hint.ai_path;
-        exchange.asked = Asked::of_path(&request);
+        exchange.asked = Asked::of_path(request);
         exchange.is_head = request.fields().value(":method") == Some(b"HEAD");
         exchange.is_get = request.fields().value(":method") == Some(b"GET");
         if exchange.is_ai {
@@ -282,6 +281,7 @@ impl Half {
         if judgement.verdict != Verdict::Allow || rules.settings.log_allow {
             host.log(LogLevel::of(judgement.verdict), &log_line(exchange, judgement));
         }
+        exchange.log_approval(host, judgement);
         if self.headers_held && exchange.is_ai && !exchange.hint.ai_path && exchange.action != Action::Reject {
             ask_for_identity(exchange, host);
         }
@@ -297,7 +297,8 @@ impl Half {
             }
             Action::Reject => {
                 exchange.replied = true;
-                let refusal = reply::refusal(&Denial::of_judgement(judgement, Direction::Request, exchange.told(host)));
+                let denial = Denial::of_judgement(judgement, Direction::Request, exchange.told(host));
+                let refusal = reply::refusal(&if judgement.verdict == Verdict::Ask { exchange.unless_approved(denial) } else { denial });
                 exchange.checked(host, host.reply(&refusal));
                 Flow::Pause
             }

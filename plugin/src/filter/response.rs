@@ -182,7 +182,7 @@ impl Half {
                 streamed.end(&rules.judge);
                 match decoded.issue {
                     // What could be unpacked says nothing of the rest.
-                    Some(issue) if streamed.outcome().verdict < Verdict::Block => self.unread(exchange, host, issue, held_bytes),
+                    Some(issue) if streamed.outcome().verdict < Verdict::Ask => self.unread(exchange, host, issue, held_bytes),
                     _ if self.act(exchange, host, Found::Stream(streamed.outcome()), self.reading.acts && held_bytes.is_some()) => {
                         self.replace(exchange, host, Found::Stream(streamed.outcome()), held_bytes)
                     }

@@ -1,6 +1,7 @@
 //! The filter against a host in memory that keeps state: what was replied, logged, counted and published.
 
 mod actions;
+mod asking;
 mod compressed;
 pub(crate) mod memory;
 mod replies;
@@ -22,6 +23,10 @@ fn shared(host: &Memory, settings: &str) -> Rc<Shared> {
     let mut whole = serde_json::json!({"version": 1, "defaults": serde_json::from_str::<serde_json::Value>(settings).expect("JSON")});
     if !settings.contains("detector") {
         whole["defaults"]["policy"]["rules"]["detector"] = "off".into();
+    }
+    // Approvals are kept with the state, which needs a secret.
+    if settings.contains(r#""ask""#) {
+        whole["keys"] = serde_json::json!([{"id": "k1", "secret": "0123456789abcdef".repeat(4)}]);
     }
     let rules = config::parse(whole.to_string().as_bytes()).expect("a valid configuration");
     Rc::new(Shared::new(host, rules, b""))

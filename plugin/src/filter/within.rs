@@ -8,10 +8,11 @@ use floodmark_core::wire::{Body, Format, IdKind, IssueKind};
 use floodmark_core::{Hint, Judgement};
 
 use super::Exchange;
+use super::asking::Asking;
 use crate::config::{Ruleset, RunFrom, UnseenAssistant};
 use crate::headers::Fields;
 use crate::host::Host;
-use crate::session::{Identity, NONE, Named};
+use crate::session::{Identity, NONE, Named, Taught};
 use crate::state::State;
 use crate::state::table::{Change, Outcome, StateError, Updated};
 
@@ -64,7 +65,7 @@ impl Exchange {
         if !identity.caller.is_known {
             shared.metrics.state.caller_unknown(host);
         }
-        let mut judgement = self.settle(host, rules, opened, hint);
+        let mut judgement = self.settle(host, rules, opened, hint, self.is_enforced());
         if identity.caller.is_ambiguous {
             rules.judge.note(&mut judgement, IssueKind::RunAmbiguousCaller, hint);
         }
@@ -80,34 +81,43 @@ impl Exchange {
         hint: Hint,
     ) -> Judgement<'j> {
         match self.within {
-            Some(Within { history: History::Kept, .. }) => self.settle(host, rules, opened, hint),
+            Some(Within { history: History::Kept, .. }) => self.settle(host, rules, opened, hint, false),
             _ => opened.alone(),
         }
     }
 
-    /// Loads the run, judges within it, stores it, and takes what counted to the caller.
-    fn settle<'j>(&mut self, host: &dyn Host, rules: &'j Ruleset, opened: &mut Opened<'j, '_>, hint: Hint) -> Judgement<'j> {
+    /// Loads the run, judges within it, stores it, and takes what counted to the caller. With `asks` an approval is looked for where one is needed.
+    fn settle<'j>(&mut self, host: &dyn Host, rules: &'j Ruleset, opened: &mut Opened<'j, '_>, hint: Hint, asks: bool) -> Judgement<'j> {
         let shared = Rc::clone(&self.shared);
         let (Some(state), Some(identity), Some(within)) = (&shared.state, self.identity.clone(), self.within) else {
             return opened.alone();
         };
-        let context = self.context(state, within, host);
+        let mut context = self.context(state, within, host);
+        let now_ms = context.now_ms;
+        let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within.named, now_ms);
         let (mut last, mut lost) = (None, false);
         let mut judge = |standing: Option<&[u8]>| {
-            let run = standing.map(Run::decode).transpose();
-            lost |= run.is_err();
-            let settled = opened.settle(&run.unwrap_or_default().unwrap_or_default(), &context);
+            let (run, readable) = stored_run(standing);
+            lost |= !readable;
+            let mut settled = opened.settle(&run, &context);
+            if asks && let Some(approved) = asking.approved(host, &settled.judgement) {
+                context.approved = Some(approved);
+                settled = opened.settle(&run, &context);
+            }
             let (payload, heat) = (settled.run.encode(), settled.run.heat());
             last = Some(settled);
             Change::Store { payload, heat, tainted: false }
         };
         let stored = match within.named {
-            Some(named) => state.runs.update(host, &named.id, Some(&identity.caller.tag()), context.now_ms, &mut judge),
+            Some(named) => state.runs.update(host, &named.id, Some(&identity.caller.tag()), now_ms, &mut judge),
             None => {
                 judge(None);
                 Ok(Updated { outcome: Outcome::Kept, was_unreadable: false })
             }
         };
+        if asks {
+            self.approval = asking.answer;
+        }
         if stored == Err(StateError::Unavailable) {
             shared.metrics.state.unavailable(host);
         }
@@ -145,7 +155,7 @@ impl Exchange {
             let context = self.context(state, within, host);
             let stands = within.named.map(|named| state.runs.get(host, &named.id, Some(&identity.caller.tag()), context.now_ms));
             let run = match stands {
-                Some(Ok(Some(entry))) => Run::decode(&entry.payload).unwrap_or_default(),
+                Some(Ok(Some(entry))) => stored_run(Some(&entry.payload)).0,
                 _ => Run::default(),
             };
             streamed.within(&run, &context);
@@ -182,7 +192,7 @@ impl Exchange {
         let context = self.context(state, within, host);
         let mut heat = 0.0;
         let mut add = |standing: Option<&[u8]>| {
-            let mut run = standing.and_then(|bytes| Run::decode(bytes).ok()).unwrap_or_default();
+            let (mut run, _) = stored_run(standing);
             run.absorb(noted, &self.rules.judge, &context);
             heat = run.heat();
             Change::Store { payload: run.encode(), heat, tainted: false }
@@ -194,7 +204,7 @@ impl Exchange {
         self.within = Some(Within { heat, ..within });
         if identity.caller.is_known && !noted.counted().is_empty() {
             let mut add = |standing: Option<&[u8]>| {
-                let mut caller = standing.and_then(|bytes| Caller::decode(bytes).ok()).unwrap_or_default();
+                let (mut caller, _) = stored_caller(standing);
                 caller.absorb(noted.counted(), &self.rules.judge, &context);
                 Change::Store { payload: caller.encode(), heat: caller.heat(), tainted: false }
             };
@@ -222,8 +232,8 @@ impl Exchange {
         let (Some(state), Some(identity), Some(within)) = (&self.shared.state, &self.identity, self.within) else { return };
         let is_named_so = within.named.is_some_and(|named| named.source == from.name()) && from != RunFrom::PreviousResponse;
         if !value.is_empty() && !is_named_so {
-            let run = within.named.map(|named| named.id);
-            identity.teach(state, host, from, value, run.as_ref(), within.heat, now_ms(host));
+            let taught = Taught { from, id: value, run: within.named.map(|named| named.id), heat: within.heat };
+            identity.teach(state, host, &taught, now_ms(host));
         }
     }
 
@@ -252,10 +262,10 @@ fn add_to_caller<'j>(
 ) -> bool {
     let (mut raised, mut unreadable, mut heat) = (None, false, 0.0);
     let mut add = |standing: Option<&[u8]>| {
-        let caller = standing.map(Caller::decode).transpose();
-        unreadable |= caller.is_err();
+        let (caller, readable) = stored_caller(standing);
+        unreadable |= !readable;
         let mut own = judgement.clone();
-        let caller = rules.judge.caller(&mut own, &caller.unwrap_or_default().unwrap_or_default(), counted, context);
+        let caller = rules.judge.caller(&mut own, &caller, counted, context);
         raised = Some(own);
         heat = caller.heat();
         Change::Store { payload: caller.encode(), heat, tainted: false }
@@ -265,6 +275,26 @@ fn add_to_caller<'j>(
         *judgement = raised;
     }
     !unreadable && !is_lost(stored, heat)
+}
+
+/// The run of a record, a new one without any; and whether the record could be read.
+#[inline(never)]
+fn stored_run(record: Option<&[u8]>) -> (Run, bool) {
+    match record.map(Run::decode) {
+        None => (Run::default(), true),
+        Some(Ok(run)) => (run, true),
+        Some(Err(_)) => (Run::default(), false),
+    }
+}
+
+/// The same for a caller.
+#[inline(never)]
+fn stored_caller(record: Option<&[u8]>) -> (Caller, bool) {
+    match record.map(Caller::decode) {
+        None => (Caller::default(), true),
+        Some(Ok(caller)) => (caller, true),
+        Some(Err(_)) => (Caller::default(), false),
+    }
 }
 
 /// Whether anything that was known or counted is lost. Where there is no shared data nothing ever was.

@@ -9,13 +9,36 @@ use floodmark_core::{Judgement, Verdict};
 
 use crate::config::{Reply, Style};
 use crate::host::LocalReply;
-use crate::labels::{EVENT_ID_HEADER, VERDICT_HEADER};
+use crate::labels::{APPROVAL_HEADER, EVENT_ID_HEADER, VERDICT_HEADER};
 use crate::path;
 use crate::request::Request;
 use shapes::Frame;
 
 /// The code that clients can look for: OpenAI's `error.code`, and in the data of JSON-RPC errors.
 pub const CODE: &str = "floodmark_blocked";
+/// The same of a request that passes once an operator approves it.
+pub const ASK_CODE: &str = "floodmark_ask";
+
+/// What a client whose request needs an approval is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approval<'a> {
+    /// An operator can give the one of this id.
+    Pending(&'a str),
+    /// An operator denied the one of this id.
+    Denied(&'a str),
+    /// None can be given: the gateway cannot keep it.
+    Impossible,
+}
+
+impl<'a> Approval<'a> {
+    /// Its id.
+    pub fn id(self) -> Option<&'a str> {
+        match self {
+            Approval::Pending(id) | Approval::Denied(id) => Some(id),
+            Approval::Impossible => None,
+        }
+    }
+}
 
 /// What kind of answer a request asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +115,8 @@ pub struct Denial<'a> {
     pub format: Format,
     /// Messages of the stream that came before.
     pub messages: u32,
+    /// The approval without which it does not pass; `None` where no approval helps.
+    pub approval: Option<Approval<'a>>,
 }
 
 impl<'a> Denial<'a> {
@@ -107,7 +132,14 @@ impl<'a> Denial<'a> {
             drop_messages: &judgement.drop_messages,
             format: known(judgement.format, exchange.pinned),
             messages: 0,
+            approval: None,
         }
+    }
+
+    /// The same of what passes once it is approved.
+    #[must_use]
+    pub fn unless_approved(self, approval: Approval<'a>) -> Self {
+        Denial { approval: Some(approval), ..self }
     }
 
     /// Of a response that streams.
@@ -121,6 +153,7 @@ impl<'a> Denial<'a> {
             drop_messages: &[],
             format: known(outcome.format, exchange.pinned),
             messages: outcome.messages,
+            approval: None,
         }
     }
 
@@ -140,6 +173,10 @@ impl<'a> Denial<'a> {
                 Some(b'r') => unquoted(self.rule),
                 Some(b'e') => unquoted(event_id),
                 Some(b'k') => self.kind().to_owned(),
+                Some(b'c') => self.code().to_owned(),
+                Some(b'C') => self.code().to_ascii_uppercase(),
+                Some(b'a') => self.approval_member("approval"),
+                Some(b'p') => self.approval_member("floodmark.dev/approval"),
                 Some(b's') => number(u64::from(reply.status)),
                 Some(b'n') => number(u64::from(self.messages)),
                 Some(b't') => number(seconds),
@@ -157,6 +194,15 @@ impl<'a> Denial<'a> {
         if self.exchange.reply.status == 403 { forbidden } else { other }
     }
 
+    fn code(&self) -> &'static str {
+        if self.approval.is_some() { ASK_CODE } else { CODE }
+    }
+
+    /// One more member of an object that has some, where there is an approval id.
+    fn approval_member(&self, key: &str) -> String {
+        self.approval.and_then(Approval::id).map_or_else(String::new, |id| [",\"", key, "\":\"", &unquoted(id), "\""].concat())
+    }
+
     /// Names the rule, the message and what to do; never the pattern, the score or the text.
     fn message(&self) -> String {
         let request = self.direction == Direction::Request;
@@ -164,15 +210,23 @@ impl<'a> Denial<'a> {
         // A client knows its own messages only.
         let named = request && !list.is_empty();
         let mut message = if request { "Request" } else { "Response" }.to_owned();
-        message += " blocked by the gateway's policy: rule ";
+        message += if self.approval.is_some() { " held back" } else { " blocked" };
+        message += " by the gateway's policy: rule ";
         message += self.rule;
         if let Some(turn) = self.turn.filter(|_| named) {
             message += " at ";
             name_messages(&mut message, list, &[turn]);
         }
         message += ". ";
-        if let Some(issue) = IssueKind::of_rule(self.rule) {
+        let issue = IssueKind::of_rule(self.rule);
+        if let Some(issue) = issue {
             message += issue.describe().trim();
+        }
+        if let Some(approval) = self.approval {
+            message += if issue.is_some() { " " } else { "" };
+            tell_approval(&mut message, approval);
+        } else if issue.is_some() {
+            // Said above.
         } else if !request {
             message += "The conversation can go on without it.";
         } else if self.format.is_json_rpc() {
@@ -247,6 +301,17 @@ fn name_messages(out: &mut String, list: &str, messages: &[u32]) {
     }
 }
 
+fn tell_approval(out: &mut String, approval: Approval<'_>) {
+    let (before, after) = match approval {
+        Approval::Pending(_) => ("An operator has to approve it (approval ", "); then send the same again."),
+        Approval::Denied(_) => ("An operator denied it (approval ", ")."),
+        Approval::Impossible => ("An operator would have to approve it, but the gateway cannot keep approvals now.", ""),
+    };
+    *out += before;
+    *out += approval.id().unwrap_or_default();
+    *out += after;
+}
+
 fn bracketed(json: &str) -> Vec<u8> {
     let mut array = vec![b'['];
     array.extend_from_slice(json.as_bytes());
@@ -283,7 +348,8 @@ pub fn refusal(denial: &Denial<'_>) -> LocalReply {
         headers.push(("content-type", content_type(framing).to_owned()));
     }
     headers.extend([(VERDICT_HEADER, denial.verdict.name().to_owned()), (EVENT_ID_HEADER, event_id.to_owned())]);
-    LocalReply { status, headers, body, details: format!("{CODE}{{{}}}", denial.rule) }
+    headers.extend(denial.approval.and_then(Approval::id).map(|id| (APPROVAL_HEADER, id.to_owned())));
+    LocalReply { status, headers, body, details: [denial.code(), "{", denial.rule, "}"].concat() }
 }
 
 /// JSON-RPC knows no status: an answer to each request, with status 200, and nothing but "accepted" to notifications, which nobody may answer.

@@ -43,7 +43,7 @@ pub fn rpc_refusal(method: RpcMethod) -> Option<&'static str> {
     match method {
         RpcMethod::ToolsCall => Some(concat!(
             r#"{"jsonrpc":"2.0","id":$i,"result":{"resultType":"complete","content":[{"type":"text","text":$m}],"isError":true,"#,
-            r#""_meta":{"floodmark.dev/rule":"$r","floodmark.dev/event":"$e"}}}"#
+            r#""_meta":{"floodmark.dev/rule":"$r","floodmark.dev/event":"$e"$p}}}"#
         )),
         RpcMethod::SendMessage | RpcMethod::SendStreamingMessage => {
             Some(r#"{"jsonrpc":"2.0","id":$i,"result":{"message":{"messageId":"$e","role":"ROLE_AGENT","parts":[{"text":$m}]}}}"#)
@@ -57,7 +57,7 @@ pub fn rpc_refusal(method: RpcMethod) -> Option<&'static str> {
 
 macro_rules! openai_fields {
     () => {
-        r#""error":{"message":$m,"type":"invalid_request_error","param":null,"code":"floodmark_blocked"}"#
+        r#""error":{"message":$m,"type":"invalid_request_error","param":null,"code":"$c"}"#
     };
 }
 
@@ -161,7 +161,7 @@ static OPENAI_RESPONSES: Shape = Shape {
     // As the documents have it, and once more inside `error`, as the provider also sends it: only then do its clients raise it.
     end: &[(
         Some("error"),
-        concat!(r#"{"type":"error","code":"floodmark_blocked","message":$m,"param":null,"sequence_number":$n,"#, openai_fields!(), "}"),
+        concat!(r#"{"type":"error","code":"$c","message":$m,"param":null,"sequence_number":$n,"#, openai_fields!(), "}"),
     )],
     framing: Framing::Sse,
     list: "input",
@@ -169,10 +169,7 @@ static OPENAI_RESPONSES: Shape = Shape {
 
 macro_rules! anthropic_error {
     () => {
-        concat!(
-            r#"{"type":"error","error":{"type":"$k","message":$m,"details":{"error_code":"floodmark_blocked"}},"#,
-            r#""request_id":"$e"}"#
-        )
+        concat!(r#"{"type":"error","error":{"type":"$k","message":$m,"details":{"error_code":"$c"}},"#, r#""request_id":"$e"}"#)
     };
 }
 
@@ -218,8 +215,8 @@ static ANTHROPIC: Shape = Shape {
 macro_rules! error_info {
     () => {
         concat!(
-            r#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"FLOODMARK_BLOCKED","domain":"floodmark.dev","#,
-            r#""metadata":{"code":"floodmark_blocked","rule":"$r","event":"$e"}}"#
+            r#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"$C","domain":"floodmark.dev","#,
+            r#""metadata":{"code":"$c","rule":"$r","event":"$e"$a}}"#
         )
     };
 }
@@ -308,6 +305,6 @@ macro_rules! rpc_shape {
     }};
 }
 
-static MCP: Shape = rpc_shape!(r#"{"code":"floodmark_blocked","rule":"$r","event":"$e"}"#);
+static MCP: Shape = rpc_shape!(r#"{"code":"$c","rule":"$r","event":"$e"$a}"#);
 
 static A2A: Shape = rpc_shape!(concat!("[", error_info!(), "]"));

@@ -1,6 +1,7 @@
 //! The shapes, as the providers document them and their Python clients of November 2026 read them (openai 3.57, anthropic 2.14, google-genai 3.6,
 //! botocore 1.44, ollama 0.6, mcp 2.3, a2a-sdk 1.3): what these need and what they raise was tried against each shape and is pinned here.
 
+mod asking;
 mod rpc;
 
 use floodmark_core::wire::Frames;
@@ -25,6 +26,7 @@ struct Case {
     rule: &'static str,
     drop_messages: Vec<u32>,
     rpc: Rpc,
+    approval: Option<Approval<'static>>,
 }
 
 fn rpc(requests: &[(&str, &str)]) -> Rpc {
@@ -36,16 +38,26 @@ impl Case {
     fn new(format: Format, style: Style, asked: Asked) -> Self {
         let method = if format == Format::A2a { "SendMessage" } else { "tools/call" };
         let (direction, drop_messages, rpc) = (Direction::Request, vec![1, 3], rpc(&[("7", method)]));
-        Case { format, style, status: 403, asked, direction, rule: RULE, drop_messages, rpc }
+        Case { format, style, status: 403, asked, direction, rule: RULE, drop_messages, rpc, approval: None }
     }
 
     fn with<T>(&self, run: impl FnOnce(&Denial<'_>) -> T) -> T {
         let reply = Reply { status: self.status, style: self.style };
         let exchange =
             Exchange { pinned: None, rpc: &self.rpc, asked: self.asked, event_id: EVENT, now_ns: NOW_S * 1_000_000_000 + 5, reply: &reply };
-        let Case { direction, rule, format, .. } = *self;
-        let verdict = Verdict::Block;
-        run(&Denial { exchange, direction, verdict, rule, turn: Some(1), drop_messages: &self.drop_messages, format, messages: 5 })
+        let Case { direction, rule, format, approval, .. } = *self;
+        let verdict = if approval.is_some() { Verdict::Ask } else { Verdict::Block };
+        run(&Denial {
+            exchange,
+            direction,
+            verdict,
+            rule,
+            turn: Some(1),
+            drop_messages: &self.drop_messages,
+            format,
+            messages: 5,
+            approval,
+        })
     }
 
     fn refusal(&self) -> LocalReply {
@@ -443,8 +455,19 @@ fn the_pinned_format_is_for_what_was_not_read() {
 fn the_page_shows_every_shape() {
     let page: String = include_str!("../../../docs/replies.md").split_whitespace().collect();
     let shown = |template: &str| {
-        let holes =
-            [("$m", "\"MESSAGE\""), ("$e", "EVENT"), ("$r", "RULE"), ("$i", "ID"), ("$s", "403"), ("$t", "SECONDS"), ("$d", "TIME")];
+        let holes = [
+            ("$m", "\"MESSAGE\""),
+            ("$e", "EVENT"),
+            ("$r", "RULE"),
+            ("$i", "ID"),
+            ("$s", "403"),
+            ("$t", "SECONDS"),
+            ("$d", "TIME"),
+            ("$c", CODE),
+            ("$C", "FLOODMARK_BLOCKED"),
+            ("$a", ""),
+            ("$p", ""),
+        ];
         let filled = holes.iter().fold(template.to_owned(), |text, (hole, word)| text.replace(hole, word));
         filled.replace("$n", "NUMBER").split_whitespace().collect::<String>()
     };

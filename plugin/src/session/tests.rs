@@ -42,6 +42,10 @@ impl Gateway {
         self.identity(headers).named(self.state(), &self.shared.rules.defaults.settings.session, &opened, &body, &self.host, 1000)
     }
 
+    fn teach(&self, caller: (&str, &str), from: RunFrom, id: &[u8], run: Option<Key>, heat: f32) {
+        self.identity(&[caller]).teach(self.state(), &self.host, &Taught { from, id, run, heat }, 1000);
+    }
+
     fn counted(&self, name: &str) -> u32 {
         self.host.counted(name)
     }
@@ -135,18 +139,18 @@ fn what_a_response_teaches_names_its_run_for_its_caller_only() {
     let first = gateway.named(&[KEY], CHAT).expect("named");
     let own = gateway.named(&[KEY], next).expect("named");
     assert!(own.id != first.id && own.source == "previous_response");
-    gateway.identity(&[KEY]).teach(gateway.state(), &gateway.host, RunFrom::PreviousResponse, b"resp_1", Some(&first.id), 0.5, 1000);
+    gateway.teach(KEY, RunFrom::PreviousResponse, b"resp_1", Some(first.id), 0.5);
     assert_eq!(gateway.named(&[KEY], next), Some(Named { id: first.id, source: "previous_response" }));
     assert_eq!(gateway.counted("floodmark_state_foreign_table=ids"), 0);
     let others = gateway.named(&[OTHER], next).expect("named");
     assert!(others.id != first.id && others.id != own.id);
     assert_eq!(gateway.counted("floodmark_state_foreign_table=ids"), 1);
     // Both may have one of that name.
-    gateway.identity(&[OTHER]).teach(gateway.state(), &gateway.host, RunFrom::PreviousResponse, b"resp_1", None, 0.0, 1000);
+    gateway.teach(OTHER, RunFrom::PreviousResponse, b"resp_1", None, 0.0);
     assert_eq!(gateway.named(&[OTHER], next), Some(others));
     assert_eq!(gateway.named(&[KEY], next).map(|named| named.id), Some(first.id));
     // A session that a server names.
-    gateway.identity(&[KEY]).teach(gateway.state(), &gateway.host, RunFrom::McpSession, b"m1", Some(&first.id), 0.0, 1000);
+    gateway.teach(KEY, RunFrom::McpSession, b"m1", Some(first.id), 0.0);
     assert_eq!(gateway.named(&[KEY, ("mcp-session-id", "m1")], CHAT), Some(Named { id: first.id, source: "mcp_session" }));
     assert_eq!(
         gateway.identity(&[KEY, ("mcp-session-id", "m1")]).named_by_headers(gateway.state(), &gateway.host, 1000).map(|named| named.id),
@@ -160,7 +164,8 @@ fn what_is_in_use_does_not_expire() {
     let gateway = Gateway::new("{}");
     let (identity, state) = (gateway.identity(&[KEY, ("mcp-session-id", "m1")]), gateway.state());
     let run = [7; 16];
-    identity.teach(state, &gateway.host, RunFrom::McpSession, b"m1", Some(&run), 0.5, 0);
+    let taught = Taught { from: RunFrom::McpSession, id: b"m1", run: Some(run), heat: 0.5 };
+    identity.teach(state, &gateway.host, &taught, 0);
     let named = |now_ms| identity.named_by_headers(state, &gateway.host, now_ms).map(|named| named.id);
     for half_days in 1..10 {
         assert_eq!(named(half_days * state.ttl_ms * 6 / 10), Some(run), "{half_days}");

@@ -6,6 +6,7 @@ pub mod table;
 use floodmark_core::limits::{MAX_CALLER_BYTES, MAX_RUN_BYTES};
 use floodmark_core::run::RunKey;
 
+use crate::approvals::Approvals;
 use crate::config;
 use crate::host::{Host, LogLevel};
 use crate::keys::{Secret, SubKey, first};
@@ -14,11 +15,6 @@ use table::{KEY_BYTES, Shape, Table};
 
 /// The names of the tables, in keys of shared data and in counters.
 pub const TABLES: [&str; 4] = ["runs", "callers", "ids", "approvals"];
-/// Most approvals that wait or stand.
-const APPROVALS: u32 = 1024;
-/// Longest record of an approval.
-const MAX_APPROVAL_BYTES: usize = 256;
-
 /// The tables, and the keys under which things have their names in them.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -29,7 +25,7 @@ pub struct State {
     /// By identifiers that responses gave out: the id of the run that they belong to.
     pub ids: Table,
     /// Approvals.
-    pub approvals: Table,
+    pub approvals: Approvals,
     /// Names callers.
     pub caller_key: SubKey,
     /// Names runs.
@@ -46,19 +42,18 @@ pub struct State {
 
 impl State {
     /// Tables as configured, named with this secret.
-    pub fn new(secret: &Secret, config: &config::State, counters: &StateCounters) -> Self {
+    pub fn new(secret: &Secret, config: &config::State, approvals: &config::ApprovalsConfig, counters: &StateCounters) -> Self {
         let (ttl_ms, half_life_ms) = (u64::from(config.ttl_s) * 1000, u64::from(config.half_life_s) * 1000);
-        let shapes =
-            [(config.runs, MAX_RUN_BYTES), (config.callers, MAX_CALLER_BYTES), (config.runs, KEY_BYTES), (APPROVALS, MAX_APPROVAL_BYTES)];
-        let mut tables = TABLES.into_iter().zip(shapes).zip(counters.tables).map(|((name, (entries, payload_bytes)), counters)| {
-            Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms }, counters)
-        });
-        let mut table = || tables.next().unwrap_or_default();
+        let counters = |number: usize| counters.tables.get(number).cloned().unwrap_or_default();
+        let table = |number: usize, entries, payload_bytes| {
+            let name = TABLES.get(number).copied().unwrap_or_default();
+            Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms }, counters(number))
+        };
         State {
-            runs: table(),
-            callers: table(),
-            ids: table(),
-            approvals: table(),
+            runs: table(0, config.runs, MAX_RUN_BYTES),
+            callers: table(1, config.callers, MAX_CALLER_BYTES),
+            ids: table(2, config.runs, KEY_BYTES),
+            approvals: Approvals::new(secret.derive("approvals"), approvals.ttl_s, counters(3)),
             caller_key: secret.derive("caller"),
             run_key: secret.derive("run"),
             id_key: secret.derive("id"),

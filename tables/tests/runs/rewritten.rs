@@ -36,11 +36,10 @@ fn changed(mut messages: Vec<Message>, changes: &[(Change, prop::sample::Index)]
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// A refusal names messages; without them the conversation goes on.
+    /// A refusal names messages; without them the conversation goes on. What follows them is not counted again, unless it is said as a turn of its own.
     #[test]
-    fn what_is_named_frees(messages in conversations(24), cut in any::<prop::sample::Index>()) {
-        let mut run = settle(&Run::default(), &messages[..cut.index(messages.len())], resent()).run;
-        let mut told = messages;
+    fn what_is_named_frees(messages in conversations(24)) {
+        let (mut run, mut told) = (Run::default(), messages);
         for _ in 0..3 {
             let settled = settle(&run, &told, resent());
             run = settled.run;
@@ -198,4 +197,21 @@ fn a_restart_inherits_the_sum() {
     // Begun again and again with what was counted: nothing is added.
     let again = settle(&settled.run, &[told[0].clone(), message("tool", WARM)], fallback);
     assert!(again.run.cusum() <= settled.run.cusum());
+}
+
+/// Turns that other branches of a run hold lower nothing of this one: its history is judged as it would be alone.
+#[test]
+fn no_branch_washes_another() {
+    let hot: Vec<Message> = (0..3).map(|at| message("tool", warm(at))).collect();
+    let clean: Vec<Message> = (0..9).map(|at| message("tool", format!("{CLEAN} {at}"))).collect();
+    let run = settle(&Run::default(), &hot, resent()).run;
+    let washed = settle(&run, &[hot.as_slice(), &clean].concat(), resent()).run;
+    assert_eq!(washed.cusum(), 0.0);
+    let told = [hot.as_slice(), &[message("tool", warm(3))]].concat();
+    assert_eq!(alarms(&alone(&told)), [3]);
+    let branch = settle(&washed, &told, resent());
+    assert_eq!((alarms(&branch.judgement), branch.judgement.run.map(|run| run.new_events)), (vec![3], Some(1)));
+    // What is old fades in a branch too.
+    let late = settle(&washed, &told, Context { now_ms: 1_000_000 + 36_000_000, ..resent() });
+    assert_eq!(alarms(&late.judgement), [0; 0]);
 }

@@ -34,7 +34,7 @@ fn whole(run: &Run, text: &str) -> Settled<'static> {
 #[test]
 fn a_stream_goes_on_from_its_run() {
     let start = settle(&Run::default(), &[message("tool", warm(0))], kept()).run;
-    let texts: Vec<String> = (1..6).map(|at| warm(at)).collect();
+    let texts: Vec<String> = (1..6).map(warm).collect();
     let (mut run, mut end) = (start.clone(), None);
     for (at, text) in texts.iter().enumerate() {
         let settled = whole(&run, text);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 use floodmark_core::score::CategorySet;
 use floodmark_core::wire::{Effect, IssueKind};
-use floodmark_plugin::config::{Config, Settings, State};
+use floodmark_plugin::config::{ApprovalsConfig, Config, PREFIX, Settings, State};
 use floodmark_plugin::host::{Header, Host, HostError, LocalReply, LogLevel};
 use floodmark_plugin::metrics::Metrics;
 use serde_json::{Map, Value};
@@ -20,6 +20,8 @@ pub fn page(set: &CategorySet<'_>) -> Result<String> {
     let defaults = serde_json::json!({
         "enabled": true,
         "state": serde_json::to_value(State::default())?,
+        "endpoints": {"prefix": PREFIX},
+        "approvals": serde_json::to_value(ApprovalsConfig::default())?,
         "defaults": serde_json::to_value(Settings::default())?,
     });
     let mut page = String::from(HEAD);
@@ -151,11 +153,12 @@ const REST: &str = "
 | `allow` | nothing to say | `continue` | `continue` |
 | `flag` | worth a log line: a pattern's or the detector's hit outside the scored turns, resampling, or a rule or issue that flags | `continue` | `continue` |
 | `label` | a rule labels | `continue`, counted as `floodmark_would_label` | `label` |
+| `ask` | a rule asks for an operator's approval, which there is none of | `continue`, counted as `floodmark_would_block` | `reject`, with an approval id: [endpoints.md](endpoints.md) |
 | `block` | the score reached `tau`, the detector reached one of its levels, a rule blocks alone, or the body cannot be judged | `continue`, counted as `floodmark_would_block`, `floodmark_would_redact` or `floodmark_would_label` | as `action` says: `reject`, `redact` or `label` |
 
 - **reject** answers in the provider's own error shape: OpenAI `invalid_request_error` with code `floodmark_blocked`, Anthropic
   `permission_error`. It names the rule and the messages' indices. `%RESPONSE_CODE_DETAILS%` is `floodmark_blocked{rule}`, for example
-  `floodmark_blocked{wire.oversize}`; of a request that passed it is what the upstream or another filter made of it.
+  `floodmark_blocked{wire.oversize}` (`floodmark_ask{rule}` of one that can be approved); of a request that passed it is what the upstream or another filter made of it.
 - **redact** puts `[removed by the gateway's policy]` (or `[removed]`, or `-`, where there is less room) in the place of the text of the turns that hit, in
   the messages without which the request would not be blocked, with white space behind it, so that the body keeps its length. Everything else stays byte for
   byte: roles, identifiers, keys, images. The new body is judged again and passes only if nothing blocks it. Where this cannot be done the request is rejected and
@@ -179,16 +182,18 @@ counted.
 | filter state | `wasm.floodmark.rule` | the rule that decided; missing for `allow` |
 | filter state | `wasm.floodmark.event_id` | `x-request-id` where it is fit, else an id of the plugin's |
 | filter state | `wasm.floodmark.run` | the run's id, 32 hex digits; missing where nothing is remembered or nothing names the run |
+| filter state | `wasm.floodmark.approval` | the id of the approval that the request waits for, or passed with; missing where it needs none |
 | filter state | `wasm.floodmark.report` | the whole report as JSON: scores, reasons with spans, issues; no message text |
 | filter state | `wasm.floodmark.response_verdict` | the verdict on the response; missing where it was not judged |
 | filter state | `wasm.floodmark.response_rule` | the rule that decided it; missing for `allow` |
 | response header, enforce mode only | `x-floodmark-verdict` | the verdict on the request |
 | response header, enforce mode only | `x-floodmark-action` | `label` or `redact`; missing otherwise |
 | response header, refusals only | `x-floodmark-event-id` | the event id |
+| response header, refusals of what can be approved | `x-floodmark-approval-id` | the approval's id |
 | request header to the upstream, of labelled and redacted requests whose headers are held | `x-floodmark-verdict`, `x-floodmark-action`, `x-floodmark-score`, `x-floodmark-rule`, `x-floodmark-event-id` | the same as in filter state |
 
 In an access log: `%FILTER_STATE(wasm.floodmark.verdict:PLAIN)%`; `envoy-config/enforce.yaml` has a whole format. In enforce mode `x-floodmark-*` headers that clients send are taken
-away, and those that upstreams send are replaced. `accept-encoding` becomes `identity` there in requests on listed paths whose responses are read.
+away, and those that upstreams send are replaced. `x-floodmark-token`, which only the plugin's own endpoints read, is taken away in every mode. `accept-encoding` becomes `identity` there in requests on listed paths whose responses are read.
 
 ## Issues
 
@@ -206,6 +211,7 @@ the bodies in which a rule of the detector was met where it is not exempt, whate
 another worker that were tried again, changes `lost` to conflicts, to hotter entries or to missing shared data, entries of a `foreign` caller that were asked for, values that were `unreadable`);
 `floodmark_runs_source=...` counts requests by what named their run, `floodmark_run_restarts` those that began another conversation of the same caller and
 opening, `floodmark_caller_unknown` those that say nothing of their caller, and `floodmark_state_unavailable` those that were judged alone because there is no shared data.
+`floodmark_endpoints_status=...` counts the answers of the operator's endpoints, `floodmark_approvals_what=...` what happens with approvals ([endpoints.md](endpoints.md)).
 
 ";
 
@@ -297,6 +303,9 @@ impl Host for Recorder {
         Err(UNIMPLEMENTED)
     }
     fn remove_request_header(&self, _: &str) -> Result<(), HostError> {
+        Err(UNIMPLEMENTED)
+    }
+    fn remove_request_trailer(&self, _: &str) -> Result<(), HostError> {
         Err(UNIMPLEMENTED)
     }
     fn request_body(&self, _: usize, _: usize) -> Result<Vec<u8>, HostError> {

@@ -42,6 +42,7 @@ pub struct Memory {
     /// What the clock shows; 7 ns unless it is set.
     pub clock_ns: Cell<u64>,
     pub headers: RefCell<Vec<Header>>,
+    pub trailers: RefCell<Vec<Header>>,
     /// What the host gives as the request body.
     pub body: RefCell<Vec<u8>>,
     pub response_headers: RefCell<BTreeMap<String, String>>,
@@ -98,6 +99,10 @@ impl Host for Memory {
     }
     fn remove_request_header(&self, name: &str) -> Result<(), HostError> {
         self.headers.borrow_mut().retain(|(known, _)| known != name.as_bytes());
+        self.check()
+    }
+    fn remove_request_trailer(&self, name: &str) -> Result<(), HostError> {
+        self.trailers.borrow_mut().retain(|(known, _)| known != name.as_bytes());
         self.check()
     }
     fn request_body(&self, start: usize, length: usize) -> Result<Vec<u8>, HostError> {

@@ -1,5 +1,6 @@
 //! Responses: which are read, what is held and replaced, and what is counted, in both modes.
 
+mod asking;
 mod budget;
 mod streams;
 

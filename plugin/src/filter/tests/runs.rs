@@ -73,7 +73,7 @@ fn ten_thousand_runs_alarm_each_at_its_own_event_whichever_vm_serves_it() {
                     refused[at] += u32::from(vm.refuses(&format!("k{}", at % 500), &conversation(&format!("c{at}"), &step)));
                 }
                 let counted = |what: &str| vm.host.counted(&format!("floodmark_state_{what}_table=runs"));
-                (refused, ["hits", "misses", "lost", "evictions", "unreadable", "foreign"].map(counted))
+                (refused, ["hits", "misses", "lost", "evictions", "unreadable", "foreign", "conflicts"].map(counted))
             })
         })
         .collect();
@@ -84,7 +84,8 @@ fn ten_thousand_runs_alarm_each_at_its_own_event_whichever_vm_serves_it() {
     }
     let sum = |at: usize| results.iter().map(|(_, counted)| counted[at]).sum::<u32>();
     assert_eq!(sum(0) + sum(1), (RUNS * VMS) as u32, "each request looked its run up once");
-    assert_eq!(sum(1), RUNS as u32, "and each run was made once");
+    // Two may look before the first has made it; then the second conflicts.
+    assert!(sum(1) >= RUNS as u32 && sum(1) - RUNS as u32 <= sum(6), "{} misses, {} conflicts", sum(1), sum(6));
     assert_eq!([2, 3, 4, 5].map(sum), [0; 4]);
 }
 

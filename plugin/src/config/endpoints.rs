@@ -1,0 +1,227 @@
+//! The operator's endpoints as configured, and how long an approval lives.
+
+use floodmark_core::limits::{MAX_APPROVAL_TTL_S, MAX_TOKEN_NAME_BYTES, MAX_TOKENS};
+use serde::{Deserialize, Serialize};
+
+use super::parse::{ConfigError, error};
+use crate::endpoints::{Endpoints, Token};
+
+/// Where the endpoints are unless the configuration says otherwise.
+pub const PREFIX: &str = "/floodmark/";
+
+/// HTTP endpoints that the plugin answers itself, for whoever runs it: docs/endpoints.md. Off without this key.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EndpointsConfig {
+    /// Where they are: the start of a path, with a slash at both ends. No request under it, however spelled, goes on to the upstream.
+    #[serde(default = "prefix")]
+    pub prefix: String,
+    /// Who may use them, 1 to 32.
+    pub tokens: Vec<TokenConfig>,
+}
+
+/// A token of the endpoints. Callers send it in the header `x-floodmark-token`, which the plugin takes away from every other request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TokenConfig {
+    /// Who holds it, for log lines and approvals: 1 to 32 letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// The BLAKE3 hash of the token in 64 hex digits (`printf %s TOKEN | b3sum`), so that this configuration, which gateways show, does not hold it. A
+    /// token has 32 to 256 bytes; `openssl rand -hex 32` makes one.
+    pub blake3: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+}
+
+/// What a token may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Look: health and runs.
+    Check,
+    /// Everything.
+    Admin,
+}
+
+/// Approvals of what rules with the use `ask` hold back. Needs `keys`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct ApprovalsConfig {
+    /// How long after it was asked for an approval can be given and used, in seconds, 1 to 604800.
+    pub ttl_s: u32,
+}
+
+impl Default for ApprovalsConfig {
+    fn default() -> Self {
+        ApprovalsConfig { ttl_s: 600 }
+    }
+}
+
+impl ApprovalsConfig {
+    /// Checks what the types cannot say.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if (1..=MAX_APPROVAL_TTL_S).contains(&self.ttl_s) {
+            return Ok(());
+        }
+        Err(error("approvals.ttl_s", format!("{} is out of range; give 1 to {MAX_APPROVAL_TTL_S}", self.ttl_s)))
+    }
+}
+
+impl EndpointsConfig {
+    /// Checks what the types cannot say.
+    pub(super) fn ready(&self) -> Result<Endpoints, ConfigError> {
+        let prefix = &self.prefix;
+        let named = prefix.len() > 2 && prefix.starts_with('/') && prefix.ends_with('/');
+        if !named || !prefix.is_ascii() || crate::path::normalize(prefix.as_bytes()) != *prefix {
+            let problem = format!("{prefix:?} must be a slash, at least one name and a slash, and hold no query, dots or escapes");
+            return Err(error("endpoints.prefix", problem));
+        }
+        if !(1..=MAX_TOKENS).contains(&self.tokens.len()) {
+            let problem = format!("there are {}; give 1 to {MAX_TOKENS}, since nobody could use endpoints without one", self.tokens.len());
+            return Err(error("endpoints.tokens", problem));
+        }
+        let mut tokens: Vec<Token> = Vec::new();
+        for (number, token) in self.tokens.iter().enumerate() {
+            let ready = token.ready(&tokens).map_err(|(key, problem)| error(format!("endpoints.tokens[{number}].{key}"), problem))?;
+            tokens.push(ready);
+        }
+        Ok(Endpoints { prefix: prefix.clone(), tokens })
+    }
+}
+
+impl TokenConfig {
+    fn ready(&self, others: &[Token]) -> Result<Token, (&'static str, String)> {
+        let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if !(1..=MAX_TOKEN_NAME_BYTES).contains(&self.name.len()) || !self.name.bytes().all(fit) {
+            return Err(("name", format!("{:?} must be 1 to {MAX_TOKEN_NAME_BYTES} letters, digits, `-`, `_` and `.`", self.name)));
+        }
+        if others.iter().any(|other| other.name == self.name) {
+            return Err(("name", format!("{:?} stands twice; log lines could not tell who it was", self.name)));
+        }
+        let Ok(hash) = blake3::Hash::from_hex(&self.blake3) else {
+            return Err(("blake3", "must be 64 hex digits: the output of `printf %s TOKEN | b3sum`".to_owned()));
+        };
+        if let Some(other) = others.iter().find(|other| other.hash == hash) {
+            return Err(("blake3", format!("is the hash of token {:?} too; each needs one of its own", other.name)));
+        }
+        if self.scopes.is_empty() {
+            return Err(("scopes", "is empty: the token could do nothing; give `check` or `admin`".to_owned()));
+        }
+        Ok(Token { name: self.name.clone(), hash, scopes: self.scopes.clone() })
+    }
+}
+
+fn prefix() -> String {
+    PREFIX.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Scope, parse};
+
+    const HASH: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+
+    fn keys() -> String {
+        format!(r#"[{{"id":"k1","secret":"{}"}}]"#, "0123456789abcdef".repeat(4))
+    }
+
+    fn with(endpoints: &str) -> Result<crate::config::Rules, String> {
+        parse(format!(r#"{{"version":1,"keys":{},"endpoints":{endpoints}}}"#, keys()).as_bytes()).map_err(|refused| refused.to_string())
+    }
+
+    fn token(name: &str, hash: &str, scopes: &str) -> String {
+        format!(r#"{{"name":"{name}","blake3":"{hash}","scopes":{scopes}}}"#)
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_its_key() {
+        let good = token("ops", HASH, r#"["admin"]"#);
+        let tokens = |token: &str| format!(r#"{{"tokens":[{good},{token}]}}"#);
+        for (endpoints, path, word) in [
+            ("{}".to_owned(), "at endpoints:", "missing field `tokens`"),
+            (r#"{"tokens":[]}"#.to_owned(), "at endpoints.tokens:", "there are 0; give 1 to 32"),
+            (format!(r#"{{"tokens":[{}]}}"#, vec![good.as_str(); 33].join(",")), "at endpoints.tokens:", "there are 33"),
+            (format!(r#"{{"tokens":[{good}],"prefx":"/a/"}}"#), "at endpoints.prefx:", "unknown field"),
+            (tokens(&token("ops", &HASH.replace('a', "b"), r#"["check"]"#)), "at endpoints.tokens[1].name:", "stands twice"),
+            (tokens(&token("", HASH, r#"["check"]"#)), "at endpoints.tokens[1].name:", "1 to 32 letters"),
+            (tokens(&token("a b", HASH, r#"["check"]"#)), "at endpoints.tokens[1].name:", "1 to 32 letters"),
+            (tokens(&token(&"a".repeat(33), HASH, r#"["check"]"#)), "at endpoints.tokens[1].name:", "1 to 32 letters"),
+            (tokens(&token("dev", &HASH.to_uppercase(), r#"["check"]"#)), "at endpoints.tokens[1].blake3:", "token \"ops\" too"),
+            (tokens(&token("dev", "secret", r#"["check"]"#)), "at endpoints.tokens[1].blake3:", "64 hex digits"),
+            (tokens(&token("dev", &HASH[1..], r#"["check"]"#)), "at endpoints.tokens[1].blake3:", "64 hex digits"),
+            (tokens(&token("dev", &HASH.replace('a', "b"), "[]")), "at endpoints.tokens[1].scopes:", "is empty"),
+            (tokens(&token("dev", HASH, r#"["root"]"#)), "at endpoints.tokens[1].scopes[0]:", "`check` or `admin`"),
+            (tokens(r#"{"name":"dev","token":"x","scopes":["check"]}"#), "at endpoints.tokens[1].token:", "unknown field"),
+        ] {
+            let line = with(&endpoints).expect_err(&endpoints);
+            assert!(line.contains(path) && line.contains(word), "{endpoints}\ngave {line}\nwanted {path} and {word}");
+        }
+        for prefix in [
+            "/",
+            "",
+            "floodmark/",
+            "/floodmark",
+            "//",
+            "/a//b/",
+            "/a/../b/",
+            "/a%20/",
+            "/a?/",
+            "/a#/",
+            "/a;b/",
+            "/ä/",
+            "http://a/b/",
+            "\\\\a\\\\",
+        ] {
+            let line = with(&format!(r#"{{"prefix":"{prefix}","tokens":[{good}]}}"#)).expect_err(prefix);
+            assert!(line.contains("at endpoints.prefix:") && line.contains("a slash, at least one name"), "{prefix} gave {line}");
+        }
+    }
+
+    #[test]
+    fn they_are_off_unless_configured_and_have_a_prefix_of_their_own() {
+        assert!(parse(br#"{"version":1}"#).expect("valid").endpoints.is_none());
+        let rules = with(&format!(r#"{{"tokens":[{}]}}"#, token("ops", HASH, r#"["check","admin"]"#))).expect("valid");
+        let endpoints = rules.endpoints.expect("endpoints");
+        assert_eq!((endpoints.prefix.as_str(), endpoints.tokens.len()), ("/floodmark/", 1));
+        assert_eq!(endpoints.tokens[0].scopes, [Scope::Check, Scope::Admin]);
+        let rules = with(&format!(r#"{{"prefix":"/_ops/fm/","tokens":[{}]}}"#, token("ops", HASH, r#"["check"]"#))).expect("valid");
+        assert_eq!(rules.endpoints.expect("endpoints").prefix, "/_ops/fm/");
+    }
+
+    #[test]
+    fn an_approval_lives_a_second_to_a_week() {
+        for (ttl, good) in [("0", false), ("1", true), ("604800", true), ("604801", false), ("\"600\"", false)] {
+            let text = format!(r#"{{"version":1,"keys":{},"approvals":{{"ttl_s":{ttl}}}}}"#, keys());
+            let parsed = parse(text.as_bytes());
+            assert_eq!(parsed.is_ok(), good, "{ttl}");
+            assert!(parsed.is_ok_and(|rules| rules.approvals.ttl_s.to_string() == ttl) || !good);
+        }
+        assert_eq!(parse(br#"{"version":1}"#).expect("valid").approvals.ttl_s, 600);
+    }
+
+    #[test]
+    fn what_needs_keys_says_so() {
+        let asking =
+            |mode: &str| format!(r#"{{"mode":"{mode}","policy":{{"rules":{{"role_confusion":"flag","detector.linear":"ask"}}}}}}"#);
+        let tokens = format!(r#"[{}]"#, token("ops", HASH, r#"["admin"]"#));
+        for (rest, path) in [
+            (format!(r#""endpoints":{{"tokens":{tokens}}}"#), "at endpoints: needs `keys`"),
+            (r#""approvals":{}"#.to_owned(), "at approvals: needs `keys`"),
+            (format!(r#""defaults":{}"#, asking("enforce")), "at defaults.policy.rules.detector.linear: `ask` needs `keys`"),
+            (
+                format!(r#""overrides":[{{"match":{{"host":"a"}},"settings":{}}}]"#, asking("enforce")),
+                "at overrides[0].settings.policy.rules.detector.linear: `ask` needs",
+            ),
+        ] {
+            let line = parse(format!(r#"{{"version":1,{rest}}}"#).as_bytes()).expect_err(&rest).to_string();
+            assert!(line.contains(path), "{rest}\ngave {line}");
+            let with_keys = format!(r#"{{"version":1,"keys":{},{rest}}}"#, keys());
+            assert!(parse(with_keys.as_bytes()).is_ok(), "{rest}");
+        }
+        assert!(parse(format!(r#"{{"version":1,"defaults":{}}}"#, asking("monitor")).as_bytes()).is_ok(), "monitor only counts");
+    }
+}

@@ -1,0 +1,55 @@
+//! Tokens: who calls, and what they may do.
+
+use floodmark_core::limits::{MAX_TOKEN_BYTES, MIN_TOKEN_BYTES};
+
+use super::Endpoints;
+use crate::config::Scope;
+use crate::labels::TOKEN_HEADER;
+use crate::request::Request;
+
+/// A token, as its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Who holds it.
+    pub name: String,
+    /// BLAKE3 of the token. Plain, since a token is long and random; compared in constant time.
+    pub hash: blake3::Hash,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+}
+
+impl Token {
+    /// Whether it may do what `scope` covers.
+    pub fn may(&self, scope: Scope) -> bool {
+        self.scopes.iter().any(|own| *own == scope || *own == Scope::Admin)
+    }
+}
+
+impl Scope {
+    /// Its name in config and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scope::Check => "check",
+            Scope::Admin => "admin",
+        }
+    }
+}
+
+impl Endpoints {
+    /// The token that a request brings. One that comes beside another, in another spelling of the header too, is none: who reads which of them differs
+    /// between servers. How long it takes tells the caller's own token's length and the number of tokens, and nothing of theirs.
+    pub(super) fn token(&self, request: &Request) -> Option<&Token> {
+        let mut brought = request.token_headers();
+        let name = brought.next().filter(|_| brought.next().is_none())?;
+        if !name.eq_ignore_ascii_case(TOKEN_HEADER) {
+            return None;
+        }
+        let value = request.only_value(name)?;
+        if !(MIN_TOKEN_BYTES..=MAX_TOKEN_BYTES).contains(&value.len()) {
+            return None;
+        }
+        let hash = blake3::hash(value);
+        // `Hash` compares in constant time, and all are compared.
+        self.tokens.iter().fold(None, |found, token| if token.hash == hash { Some(token) } else { found })
+    }
+}
