@@ -41,7 +41,7 @@ fn twelve_requests_that_go_on_from_one_another_are_blocked_at_the_last() {
 #[test]
 fn a_new_session_for_each_step_is_caught_by_the_callers_sum() {
     let level = floodmark_tables::DETECTOR.levels.caller_alarm;
-    let texts: Vec<&str> = STEPS.iter().cycle().take(48).copied().collect();
+    let texts: Vec<&str> = STEPS.iter().cycle().take(24).copied().collect();
     let expected = alarms(&scores(&texts), level);
     assert_eq!(expected.len(), 1, "{expected:?}");
     let mut gateway = start(&config(json!({}), json!({"session": {"sources": [{"from": "header", "name": "x-run"}]}})));
