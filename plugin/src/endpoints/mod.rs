@@ -1,7 +1,7 @@
 //! The operator's HTTP endpoints, which the plugin answers itself: docs/endpoints.md is their reference.
 //!
 //! A request under the prefix is a [`Visit`]: its token is checked first, then its path in the table of routes, the token's scope, and its body. Whatever the
-//! outcome, it is answered here and goes no further. A new endpoint is a line in [`routes::ROUTES`] and a function that gives an [`Answer`] or a [`Problem`].
+//! outcome, it is answered here and goes no further. A new endpoint is a line in `routes.rs` and a function that gives an [`Answer`] or a [`Problem`].
 
 mod answer;
 mod approvals;
