@@ -13,7 +13,7 @@ use crate::conversation::{Profile, Streak};
 use crate::limits::{MAX_JOINED_TEXTS, RUN_HEADS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
 use crate::trajectory::Trajectory;
-use crate::wire::{Channel, Event};
+use crate::wire::{Channel, Event, IssueKind};
 
 /// How a body that brings its history stands to what was judged.
 struct Standing {
@@ -266,6 +266,10 @@ fn remember(
             mark.bits &= !HIT;
         }
         run.overflow |= !run.marks.put(mark);
+    }
+    // A history that a rule refuses is not one that another may go on from: sent again, it is as rewritten as the first time.
+    if plan.rewritten && !approved && opened.judge.refuses(IssueKind::RunRewritten, opened.document.format, opened.hint) {
+        return;
     }
     let Ok(events) = u16::try_from(digests.messages.len()) else { return };
     let (Some(&chain), true) = (digests.chains.last(), events > 0) else { return };
