@@ -13,7 +13,7 @@ use crate::conversation::{Profile, Streak};
 use crate::limits::{MAX_JOINED_TEXTS, RUN_HEADS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
 use crate::trajectory::Trajectory;
-use crate::wire::{Channel, Event, IssueKind};
+use crate::wire::{Channel, Direction, Event, IssueKind};
 
 /// How a body that brings its history stands to what was judged.
 struct Standing {
@@ -40,7 +40,7 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
     let (stats, cusum) = next.at(context);
     let standing = Standing::of(&next, &digests, context.history, stale);
     let mut plan = match context.history {
-        History::Kept => kept(opened, &next, &digests),
+        History::Kept => kept(opened, &next, &digests, context),
         History::Resent => resent(opened, &next, &digests, &standing, context),
     };
     (plan.within, plan.stats, plan.cusum) = (true, stats, cusum);
@@ -117,12 +117,15 @@ fn planned(plan: &Plan, found: &Found) -> Planned {
 }
 
 /// Every event is new. One that alarmed and is sent again was refused, so it is refused again.
-fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests) -> Plan {
-    let events = opened.in_scope.iter().enumerate().map(|(number, &in_scope)| {
+fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, context: &Context<'_>) -> Plan {
+    // The server has its own answers; those that a client brings along are the client's words. In JSON-RPC they are another model's, or an agent's.
+    let brings = opened.hint.direction == Direction::Request && !opened.document.format.is_json_rpc();
+    let events = opened.document.events.iter().zip(&opened.in_scope).enumerate().map(|(number, (event, &in_scope))| {
         let fingerprint = digests.fingerprint(number);
-        let count = opened.counts.get(number).copied().unwrap_or_default();
+        let forged = brings && is_unseen(number, event, opened, run, context);
+        let count = if forged { Count::Rising } else { opened.counts.get(number).copied().unwrap_or_default() };
         let alarmed = run.marks.of(fingerprint).bits & ALARM != 0;
-        Planned { in_scope, look: in_scope, is_new: true, count, alarmed, ..Planned::default() }
+        Planned { in_scope, look: in_scope, is_new: true, count, forged, alarmed, ..Planned::default() }
     });
     let mut plan = Plan { events: events.collect(), ..Plan::default() };
     // The paper scores what a body holds.
