@@ -58,26 +58,7 @@ pub struct Report<'a> {
     pub resampling: bool,
     /// What it says of its run; left out where it was judged alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<RunReport>,
-}
-
-/// What a judgement says of its run, ready for JSON. It holds no identifier.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct RunReport {
-    /// Number of events in the run's trajectory.
-    pub events: u32,
-    /// Events of this body that were not in one that was judged before.
-    pub new_events: u32,
-    /// The run's running sum since the last alarm, after this body.
-    pub cusum: f64,
-    /// The body begins another conversation of the same caller and opening.
-    pub restarted: bool,
-    /// The body does not go on from a history that was judged.
-    pub rewritten: bool,
-    /// More stood in the run than is remembered, so all of each body is looked at.
-    pub overflow: bool,
-    /// The running sum of all runs of the caller; null where it was not asked for.
-    pub caller_cusum: Option<f64>,
+    pub run: Option<RunFacts>,
 }
 
 /// What the detector found, ready for JSON.
@@ -158,15 +139,8 @@ impl<'a> From<&'a Judgement<'_>> for Report<'a> {
             diversity: score.diversity,
             escalation: score.escalation,
             resampling: score.resampling,
-            run: judgement.run.as_ref().map(RunReport::from),
+            run: judgement.run,
         }
-    }
-}
-
-impl From<&RunFacts> for RunReport {
-    fn from(facts: &RunFacts) -> Self {
-        let RunFacts { events, new_events, cusum, restarted, rewritten, overflow, caller_cusum, asked: _ } = *facts;
-        RunReport { events, new_events, cusum, restarted, rewritten, overflow, caller_cusum }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use floodmark_host::emulator::Request;
 use floodmark_host::replay::Replay;
 use floodmark_host::runtime;
@@ -102,8 +102,14 @@ impl Engine {
     /// An engine under a whole configuration of the plugin.
     ///
     /// # Errors
-    /// When the plugin cannot be read or refuses the configuration, which names the key.
+    /// When the plugin cannot be read or refuses the configuration, which names the key, or the plugin would remember what it judged before.
     pub fn configured(kind: Kind, config: &str, wasm: &Path) -> anyhow::Result<Self> {
+        let remembers = serde_json::from_str::<Value>(config).is_ok_and(|config| config.get("keys").is_some());
+        ensure!(
+            !remembers,
+            "the configuration has `keys`, so records would be judged by what came before them; measurements judge each request by itself: take `keys` out, and with it \
+             `state`, `endpoints` and `approvals`"
+        );
         let replay = match kind {
             Kind::Native => Replay::native(config)?,
             Kind::Wasm => {
@@ -148,6 +154,8 @@ mod tests {
         assert!(attack.turn_scores[0] > 0.0 && honest.turn_scores == [0.0], "{attack:?}");
         let unknown = Engine::new(Kind::Native, &json!({"conversation": {"rhu": 1}}), &built_wasm()).unwrap_err();
         assert!(format!("{unknown:#}").contains("rhu"), "{unknown:#}");
+        let remembers = Engine::configured(Kind::Native, r#"{"version": 1, "keys": []}"#, &built_wasm()).unwrap_err();
+        assert!(remembers.to_string().contains("take `keys` out"), "{remembers:#}");
         let missing = Engine::new(Kind::Wasm, &Value::Null, Path::new("/nowhere.wasm")).unwrap_err();
         assert!(format!("{missing:#}").contains("cargo xtask wasm"), "{missing:#}");
     }

@@ -1,11 +1,11 @@
 //! Keyed digests: nothing that a client chooses is stored or compared as it came.
 //!
-//! SipHash-2-4 with 128 bits (Aumasson and Bernstein 2012), a pseudorandom function under a secret key: each body's whole history goes through it, so it has to cost little beside
+//! SipHash-1-3 with 128 bits (Aumasson and Bernstein 2012), keyed and never shown to anyone: each body's whole history goes through it, so it has to cost little beside
 //! reading (docs/decisions.md).
 
 use core::hash::Hasher as _;
 
-use siphasher::sip128::{Hasher128 as _, SipHasher24};
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
 use crate::wire::{Channel, Event, Role};
 
@@ -42,7 +42,7 @@ impl RunKey {
 
     /// A digest that is being made.
     pub(crate) fn digest(&self, of: Of) -> Digest {
-        let mut digest = Digest(SipHasher24::new_with_key(&self.0));
+        let mut digest = Digest(SipHasher13::new_with_key(&self.0));
         digest.bytes(&[of as u8]);
         digest
     }
@@ -67,7 +67,7 @@ impl RunKey {
 
 /// A digest that is being made. Its state is as secret as the key.
 #[derive(Clone)]
-pub(crate) struct Digest(SipHasher24);
+pub(crate) struct Digest(SipHasher13);
 
 impl core::fmt::Debug for Digest {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

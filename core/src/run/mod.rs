@@ -26,6 +26,8 @@ pub(crate) use within::Within;
 
 use alloc::vec::Vec;
 
+use serde::Serialize;
+
 use crate::judge::Judgement;
 use crate::wire::{Document, IdKind};
 
@@ -67,8 +69,8 @@ pub struct Context<'c> {
     pub approved: Option<[u8; 16]>,
 }
 
-/// What a judgement within a run says of the run. Without identifiers, so that it can be printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What a judgement within a run says of the run, as reports print it: without identifiers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunFacts {
     /// Events of the run that counted so far, with this body's.
     pub events: u32,
@@ -85,7 +87,8 @@ pub struct RunFacts {
     /// The running sum of the caller's runs; `None` until [`crate::Judge::caller`] took it.
     pub caller_cusum: Option<f64>,
     /// What has to be approved before the body may pass: a digest of channel, tool and text of the events that ask, and of the rules that ask without
-    /// one. `None` where nothing asks.
+    /// one. `None` where nothing asks. Not printed.
+    #[serde(skip)]
     pub asked: Option<[u8; 16]>,
 }
 

@@ -32,7 +32,8 @@ impl Config {
     /// When the file cannot be read or a place to replace is not in it exactly once.
     pub fn shipped(name: &str, wasm: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
         let wasm = std::path::absolute(wasm).with_context(|| format!("cannot resolve {}", wasm.display()))?;
-        Self::file(name)?
+        let Self { text } = Self::file(name)?;
+        Self { text: text.replacen(OPERATORS_PORT, "port_value: 0", 1) }
             .replace(UPSTREAM_PORT, &format!("port_value: {}", upstream.port()))?
             .replace(MODULE, &format!("filename: {:?}", wasm.display().to_string()))
             .with_context(|| format!("in envoy-config/{name}.yaml"))
@@ -52,7 +53,7 @@ impl Config {
     fn file(name: &str) -> anyhow::Result<Self> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy-config").join(format!("{name}.yaml"));
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Self { text: text.replacen(OPERATORS_PORT, "port_value: 0", 1) }
+        Self { text }
             .replace(LISTENER_PORT, "port_value: 0")?
             .replace(ADMIN_PORT, "port_value: 0")
             .with_context(|| format!("in {}", path.display()))

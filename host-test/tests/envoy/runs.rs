@@ -1,6 +1,7 @@
 //! Runs over many requests in real Envoy: no update is lost between workers, an attack in pieces is stopped at the right one, and floods wash nothing.
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use floodmark_core::detector::Levels;
@@ -11,7 +12,7 @@ use floodmark_host::envoy::{Config, Envoy, Options};
 use floodmark_tables::{CATEGORIES, DETECTOR, TABLES};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, checks};
+use crate::stage::{Stage, checks, trapping_wasm};
 
 checks![
     one_run_under_64_clients_alarms_at_every_right_event,
@@ -20,6 +21,7 @@ checks![
     an_attack_in_twelve_requests_is_blocked_at_the_right_one,
     a_new_session_each_time_is_caught_by_the_callers_sum,
     callers_with_the_same_session_id_do_not_meet,
+    a_vm_that_starts_anew_goes_on_with_what_was_known,
 ];
 
 const CLIENTS: usize = 64;
@@ -31,12 +33,16 @@ const MODE: &str = "mode: enforce\n";
 
 /// enforce.yaml with a secret, `state` and `policy`.
 async fn with_state(stage: &Stage, state: &str, policy: &str) -> anyhow::Result<Config> {
+    remembering(stage.config("enforce").await?, state, policy)
+}
+
+fn remembering(config: Config, state: &str, policy: &str) -> anyhow::Result<Config> {
     let secret = "0123456789abcdef".repeat(4);
     let indent = " ".repeat(28);
     let keys = format!("{ENABLED}{indent}keys: [{{id: test, secret: {secret:?}}}]\n{indent}state: {state}\n");
     let session = "session: {sources: [{from: header, name: x-agent-session}, {from: mcp_session}]}";
     let settings = format!("{MODE}{indent}  policy: {policy}\n{indent}  {session}\n");
-    stage.config("enforce").await?.replace(ENABLED, &keys)?.replace(MODE, &settings)
+    config.replace(ENABLED, &keys)?.replace(MODE, &settings)
 }
 
 async fn start(stage: &Stage, config: &Config) -> anyhow::Result<Envoy> {
@@ -256,5 +262,26 @@ async fn callers_with_the_same_session_id_do_not_meet(stage: &Stage) -> anyhow::
     for caller in ["one", "other"] {
         assert!(refused_for(&tool_call(caller, "the same", &hot(2)).send(envoy.address()).await?)?.is_some(), "{caller}");
     }
+    Ok(())
+}
+
+/// Shared data outlives the VM: two events, a trap that ends the worker's only VM, and the third event alarms.
+async fn a_vm_that_starts_anew_goes_on_with_what_was_known(stage: &Stage) -> anyhow::Result<()> {
+    let policy = format!("{{detector: {{alarm: {}, caller_alarm: 16384}}}}", level(3)?);
+    let config = remembering(stage.config_with("enforce", &trapping_wasm()?).await?, "{}", &policy)?;
+    let envoy = Envoy::start(&Options { concurrency: 1, ..stage.options()? }, &config).await?;
+    for at in 0..2 {
+        assert_eq!(refused_for(&tool_call("one", "reload", &hot(at)).send(envoy.address()).await?)?, None);
+    }
+    let trap = Call::post("/", "{}").header("x-floodmark-test-trap", "body");
+    assert_eq!(trap.send(envoy.address()).await?.status, 503);
+    let started = Instant::now();
+    while tool_call("other", "benign", "What is the weather in Bern?").send(envoy.address()).await?.status != 200 {
+        assert!(started.elapsed() < Duration::from_secs(10), "no reload in ten seconds");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(envoy.stat("wasm.floodmark.vm_reload_success").await? >= 1);
+    let refused = refused_for(&tool_call("one", "reload", &hot(2)).send(envoy.address()).await?)?;
+    assert!(refused.is_some_and(|error| error.contains("detector.persistence")), "the run was forgotten");
     Ok(())
 }

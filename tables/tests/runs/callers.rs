@@ -59,11 +59,11 @@ fn a_history_counts_once_for_its_caller() {
 #[test]
 fn two_callers_do_not_meet() {
     let (mut one, mut other) = (Caller::default(), Caller::default());
-    for at in 0..10 {
+    for at in 0..4 {
         one = request(&one, &[message("user", warm(at))], &Run::default(), resent()).1;
         other = request(&other, &[message("user", CLEAN)], &Run::default(), resent()).1;
     }
-    assert!(one.cusum() > 1.0 && other.cusum() <= 0.0);
+    assert!(one.cusum() > 0.5 && other.cusum() <= 0.0);
 }
 
 #[test]
@@ -71,12 +71,20 @@ fn the_rule_can_be_changed_and_nothing_to_count_is_told() {
     let judge = judge_with(&[("detector.caller_persistence", RuleUse::Flag)]);
     let mut caller = Caller::default();
     let mut verdicts = Vec::new();
+    // The CUSUM by its formula, begun anew behind each alarm.
+    let (mut sum, mut alarms): (f64, u32) = (0.0, 0);
     for at in 0..16 {
         let mut settled = settle_with(judge, &Run::default(), &[message("user", warm(at))], resent());
+        sum += settled.judgement.detected.as_ref().expect("a score").trajectory.peak() - DETECTOR.levels.drift;
+        if sum >= DETECTOR.levels.caller_alarm {
+            (sum, alarms) = (0.0, alarms + 1);
+        }
         caller = judge.caller(&mut settled.judgement, &caller, &settled.counted, &resent());
         verdicts.push(settled.judgement.verdict);
     }
-    assert_eq!((verdicts.iter().filter(|verdict| **verdict == Verdict::Flag).count(), caller.alarms()), (1, 1));
+    let flagged = verdicts.iter().filter(|verdict| **verdict == Verdict::Flag).count();
+    assert!(alarms > 1 && (caller.cusum() - sum).abs() < 1e-9);
+    assert_eq!((flagged, caller.alarms()), (alarms as usize, alarms));
     assert!(Counted::default().is_empty());
     let clean = settle(&Run::default(), &[message("assistant", "Hello.")], resent());
     assert!(clean.counted.is_empty());
