@@ -410,6 +410,13 @@ impl<'t> Judge<'t> {
         (raises && !exempt.covers(number, None)).then(|| Reason::of_rule(issue.kind.rule(), Some(rule_use)))
     }
 
+    /// Whether a body is refused, or asks for an approval, because of an issue of this kind.
+    pub(crate) fn refuses(&self, kind: IssueKind, format: Format, hint: Hint) -> bool {
+        let exempt = Exempt { all: &self.exemptions, applying: hint.exemptions };
+        let reason = self.odd(Issue { kind, at: 0 }, hint.ai_path || format != Format::Unknown, exempt);
+        reason.and_then(|reason| reason.counts_as).is_some_and(|rule_use| rule_use.verdict() >= Verdict::Ask)
+    }
+
     /// How many kinds of issues there are that an exemption covers.
     fn exempt_issues(&self, issues: &Issues, exempt: Exempt<'_>) -> u32 {
         issues.kinds().map(|kind| u32::from(exempt.covers(rules::issue_number(&self.catalog, kind), None))).sum()

@@ -309,7 +309,7 @@ impl<'s> Scanner<'s> {
             scanned.run = Trajectory::default();
             (found.alarmed, found.reset) = (true, true);
         }
-        let alone = plan.alone.is_some() && (plan.anew || taken.planned.is_new);
+        let alone = plan.alone.is_some() && (plan.anew || taken.planned.is_new) && (found.hot || !taken.planned.forged);
         found.alarmed |= alone && detecting.alarms(&mut scanned.alone, score);
         if alone && found.alarmed {
             // It begins anew where the run's did, now or before.

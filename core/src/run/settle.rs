@@ -13,7 +13,7 @@ use crate::conversation::{Profile, Streak};
 use crate::limits::{MAX_JOINED_TEXTS, RUN_HEADS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
 use crate::trajectory::Trajectory;
-use crate::wire::{Channel, Event};
+use crate::wire::{Channel, Direction, Event, IssueKind};
 
 /// How a body that brings its history stands to what was judged.
 struct Standing {
@@ -40,7 +40,7 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
     let (stats, cusum) = next.at(context);
     let standing = Standing::of(&next, &digests, context.history, stale);
     let mut plan = match context.history {
-        History::Kept => kept(opened, &next, &digests),
+        History::Kept => kept(opened, &next, &digests, context),
         History::Resent => resent(opened, &next, &digests, &standing, context),
     };
     (plan.within, plan.stats, plan.cusum) = (true, stats, cusum);
@@ -117,12 +117,15 @@ fn planned(plan: &Plan, found: &Found) -> Planned {
 }
 
 /// Every event is new. One that alarmed and is sent again was refused, so it is refused again.
-fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests) -> Plan {
-    let events = opened.in_scope.iter().enumerate().map(|(number, &in_scope)| {
+fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, context: &Context<'_>) -> Plan {
+    // The server has its own answers; those that a client brings along are the client's words. In JSON-RPC they are another model's, or an agent's.
+    let brings = opened.hint.direction == Direction::Request && !opened.document.format.is_json_rpc();
+    let events = opened.document.events.iter().zip(&opened.in_scope).enumerate().map(|(number, (event, &in_scope))| {
         let fingerprint = digests.fingerprint(number);
-        let count = opened.counts.get(number).copied().unwrap_or_default();
+        let forged = brings && is_unseen(number, event, opened, run, context);
+        let count = if forged { Count::Rising } else { opened.counts.get(number).copied().unwrap_or_default() };
         let alarmed = run.marks.of(fingerprint).bits & ALARM != 0;
-        Planned { in_scope, look: in_scope, is_new: true, count, alarmed, ..Planned::default() }
+        Planned { in_scope, look: in_scope, is_new: true, count, forged, alarmed, ..Planned::default() }
     });
     let mut plan = Plan { events: events.collect(), ..Plan::default() };
     // The paper scores what a body holds.
@@ -178,6 +181,8 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
                 (_, true) => Count::Rising,
             };
             let forged = if is_new { is_unseen(number, event, opened, run, context) } else { mark.bits & FORGED != 0 };
+            // What nobody can say who wrote lowers nothing: else invented answers would wash what tools gave back.
+            let count = if forged && count == Count::Ordinary { Count::Rising } else { count };
             let alarmed = (!is_new || standing.broken) && mark.bits & ALARM != 0;
             let approved = !is_new && mark.bits & APPROVED != 0;
             Planned { look: is_new || whole || mark.bits != 0, is_new, count, forged, alarmed, approved, ..Planned::default() }
@@ -264,6 +269,10 @@ fn remember(
             mark.bits &= !HIT;
         }
         run.overflow |= !run.marks.put(mark);
+    }
+    // A history that a rule refuses is not one that another may go on from: sent again, it is as rewritten as the first time.
+    if plan.rewritten && !approved && opened.judge.refuses(IssueKind::RunRewritten, opened.document.format, opened.hint) {
+        return;
     }
     let Ok(events) = u16::try_from(digests.messages.len()) else { return };
     let (Some(&chain), true) = (digests.chains.last(), events > 0) else { return };

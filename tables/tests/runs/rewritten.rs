@@ -178,6 +178,22 @@ fn rewriting_is_an_issue_with_a_rule_of_its_own() {
     let run_of_strict = settle_with(strict, &Run::default(), &[message("user", "One.")], resent()).run;
     let blocked = settle_with(strict, &run_of_strict, &other, resent());
     assert_eq!((blocked.judgement.verdict, blocked.judgement.decisive.map(|reason| reason.rule)), (Verdict::Block, Some("run.rewritten")));
+    // Sent again, or with more, it is no less rewritten; an approval makes it the history to go on from.
+    let more = [other[0].clone(), message("user", "Three.")];
+    for told in [&other[..], &more] {
+        let again = settle_with(strict, &blocked.run, told, resent());
+        assert_eq!((again.judgement.verdict, again.run.rewritten()), (Verdict::Block, 2));
+    }
+    let known = settle_with(strict, &blocked.run, &[message("user", "One."), message("user", "And?")], resent());
+    assert_eq!(known.judgement.verdict, Verdict::Allow);
+    let asking = judge_with(&[("run.*", RuleUse::Ask)]);
+    let first = settle_with(asking, &settle_with(asking, &Run::default(), &[message("user", "One.")], resent()).run, &other, resent());
+    let again = settle_with(asking, &first.run, &other, resent());
+    let asked = again.judgement.run.and_then(|run| run.asked);
+    assert_eq!((first.judgement.verdict, again.judgement.verdict, asked.is_some()), (Verdict::Ask, Verdict::Ask, true));
+    let approved = settle_with(asking, &again.run, &other, Context { approved: asked, ..resent() });
+    assert_eq!(approved.judgement.verdict, Verdict::Flag);
+    assert_eq!(settle_with(asking, &approved.run, &more, resent()).judgement.verdict, Verdict::Allow);
     let restarted = settle(&run, &other, Context { fallback: true, ..resent() });
     assert_eq!(restarted.judgement.issues.kinds().count(), 0);
     assert_eq!((restarted.run.restarts(), restarted.run.rewritten()), (1, 0));
