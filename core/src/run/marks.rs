@@ -67,13 +67,6 @@ impl Marks {
         fits
     }
 
-    /// Marks an event of a history that the server keeps as one that alarmed.
-    pub fn alarm(&mut self, fingerprint: Fingerprint) {
-        let mark = self.of(fingerprint);
-        // Nothing is looked at again there, so nothing is lost with another mark but its own alarm.
-        let _ = self.put(Mark { bits: mark.bits | ALARM, ..mark });
-    }
-
     /// Forgets what was found under another policy; what counted has counted.
     pub fn forget_hits(&mut self) {
         self.0.iter_mut().for_each(|mark| mark.bits &= HOT | FORGED);

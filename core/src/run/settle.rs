@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::kept::{Last, body_digest};
 use super::key::Of;
 use super::marks::{ALARM, APPROVED, FORGED, HIT, HOT};
 use super::noted::{CountedStep, HotEvent, has_left};
@@ -10,7 +11,7 @@ use super::plan::{Count, Plan, Planned};
 use super::record::{Fingerprint, Head};
 use super::{Context, Counted, History, Run, RunFacts, Settled, fits};
 use crate::conversation::{Profile, Streak};
-use crate::limits::{MAX_JOINED_TEXTS, RUN_HEADS, RUN_TAIL};
+use crate::limits::{MAX_JOINED_TEXTS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
 use crate::trajectory::Trajectory;
 use crate::wire::{Channel, Direction, Event, IssueKind};
@@ -39,8 +40,11 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
     next.policy = judge.fingerprint();
     let (stats, cusum) = next.at(context);
     let standing = Standing::of(&next, &digests, context.history, stale);
+    let (is_kept, direction) = (context.history == History::Kept, opened.hint.direction);
+    let body = if is_kept { body_digest(opened, &digests, context) } else { None };
+    let again = next.last.same(direction, body).cloned();
     let mut plan = match context.history {
-        History::Kept => kept(opened, &next, &digests, context),
+        History::Kept => kept(opened, &next, again.as_ref(), context),
         History::Resent => resent(opened, &next, &digests, &standing, context),
     };
     (plan.within, plan.stats, plan.cusum) = (true, stats, cusum);
@@ -55,14 +59,22 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
         (judgement, _) = judge.conclude(&opened.document, &mut scanned, opened.hint, &plan, true);
         asked = None;
     }
-    let counted = counted(opened, &digests, &scanned);
+    let mut counted = counted(opened, &digests, &scanned);
+    counted.kept = is_kept;
+    if again.as_ref().is_some_and(|again| again.told) {
+        counted.turns.clear();
+    }
     next.store(trajectory, scanned.run);
     let new_alarms = scanned.found.iter().filter(|found| found.alarmed && !planned(&plan, found).alarmed).count();
     next.alarms = next.alarms.saturating_add(u16::try_from(new_alarms).unwrap_or(u16::MAX));
     match context.history {
         History::Kept => {
-            scanned.found.iter().filter(|found| found.reset).for_each(|found| next.marks.alarm(digests.fingerprint(found.event)));
-            next.turns.add(scanned.found.iter().filter_map(|found| found.turn));
+            if let Some(body) = body {
+                let mut last = again.unwrap_or_else(|| Last::new(body, &next.turns, &scanned.found));
+                last.told = true;
+                next.last.set(direction, Some(last));
+            }
+            next.add_turns(&counted.turns);
         }
         History::Resent => remember(opened, &mut next, &digests, &plan, &scanned, &standing, approved),
     }
@@ -116,21 +128,24 @@ fn planned(plan: &Plan, found: &Found) -> Planned {
     plan.events.get(found.event).copied().unwrap_or_default()
 }
 
-/// Every event is new. One that alarmed and is sent again was refused, so it is refused again.
-fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, context: &Context<'_>) -> Plan {
+/// Every event is new, unless the body is the last one sent `again`: then it counts nothing and is judged as the first time.
+fn kept(opened: &Opened<'_, '_>, run: &Run, again: Option<&Last>, context: &Context<'_>) -> Plan {
     // The server has its own answers; those that a client brings along are the client's words. In JSON-RPC they are another model's, or an agent's.
     let brings = opened.hint.direction == Direction::Request && !opened.document.format.is_json_rpc();
     let events = opened.document.events.iter().zip(&opened.in_scope).enumerate().map(|(number, (event, &in_scope))| {
-        let fingerprint = digests.fingerprint(number);
         let forged = brings && is_unseen(number, event, opened, run, context);
-        let count = if forged { Count::Rising } else { opened.counts.get(number).copied().unwrap_or_default() };
-        let alarmed = run.marks.of(fingerprint).bits & ALARM != 0;
-        Planned { in_scope, look: in_scope, is_new: true, count, forged, alarmed, ..Planned::default() }
+        let count = match again {
+            Some(_) => Count::Nothing,
+            None if forged => Count::Rising,
+            None => opened.counts.get(number).copied().unwrap_or_default(),
+        };
+        let alarmed = again.is_some_and(|again| again.alarmed(number));
+        Planned { in_scope, look: in_scope, is_new: again.is_none(), count, forged, alarmed, ..Planned::default() }
     });
     let mut plan = Plan { events: events.collect(), ..Plan::default() };
     // The paper scores what a body holds.
     if opened.judge.profile() == Profile::Floodmark {
-        (plan.prior, plan.prior_pattern) = (run.turns.last(), run.turns.pattern());
+        (plan.prior, plan.prior_pattern) = again.map_or_else(|| (run.turns.last(), run.turns.pattern()), |again| again.prior(&run.turns));
     }
     plan
 }
@@ -282,10 +297,10 @@ fn remember(
     run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.last = false);
     run.heads
         .insert(0, Head { events, chain, frame: digests.frame, frame_hit, last: true, sum: rounded_up(scanned.alone.cusum()), streak });
-    if run.heads.len() > RUN_HEADS {
+    if run.heads.len() > run.most_heads() {
         // The one that the body went on from stays, for a turn that is said in other words. Other parts of histories go before ends of histories do.
         let spare = run.heads.iter().rposition(|old| !old.last && Some(old.chain) != from);
-        run.heads.remove(spare.unwrap_or(RUN_HEADS));
+        run.heads.remove(spare.unwrap_or(run.heads.len() - 1));
     }
     run.tail = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();
     fits(&mut run.tail, RUN_TAIL);

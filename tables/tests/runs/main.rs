@@ -5,6 +5,7 @@ mod assistant;
 mod callers;
 mod histories;
 mod incremental;
+mod kept;
 mod records;
 mod rewritten;
 mod streams;

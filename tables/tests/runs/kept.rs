@@ -1,0 +1,133 @@
+//! Histories that the server keeps: what a client sends once more, and what never reached the server.
+
+use floodmark_core::Verdict;
+use floodmark_core::run::Caller;
+use floodmark_core::wire::{Direction, Format};
+
+use super::*;
+
+/// Numbers of a run that a retry leaves as they are.
+fn numbers(run: &Run) -> (u32, u32, f64, f64, f64, u32, u32) {
+    (run.events(), run.over(), run.peak(), run.persistence(), run.cusum(), run.alarms(), run.turns())
+}
+
+/// The same body again, after whatever was before it: nothing is counted, and the judgement is the same, the alarm included.
+#[test]
+fn the_last_body_again_counts_nothing_and_is_judged_the_same() {
+    let bodies = [
+        vec![message("user", format!("{MILD} 1")), message("tool", warm(0))],
+        vec![message("user", format!("{MILD} 2")), message("tool", warm(1)), message("tool", warm(2))],
+        // Alarms at its second event, which stands in it twice.
+        vec![message("tool", warm(4)), message("tool", warm(3)), message("tool", warm(3))],
+        vec![message("user", CLEAN)],
+    ];
+    let (mut run, mut verdicts) = (Run::default(), Vec::new());
+    for told in &bodies {
+        let first = settle(&run, told, kept());
+        run = first.run;
+        for _ in 0..12 {
+            let again = settle(&run, told, kept());
+            assert_eq!((again.judgement.run.map(|run| run.new_events), numbers(&again.run)), (Some(0), numbers(&run)));
+            assert_eq!((again.judgement.verdict, &again.judgement.score), (first.judgement.verdict, &first.judgement.score));
+            assert_eq!((&again.judgement.decisive, alarms(&again.judgement)), (&first.judgement.decisive, alarms(&first.judgement)));
+            run = again.run;
+        }
+        verdicts.push(first.judgement.verdict);
+    }
+    assert!(verdicts.contains(&Verdict::Block) && verdicts[0] < Verdict::Block, "{verdicts:?}");
+}
+
+/// A client that asks the same again and again is not an attack in small steps.
+#[test]
+fn polling_does_not_add_up() {
+    let call = [message("call", WARM)];
+    let (mut run, mut caller) = (Run::default(), Caller::default());
+    for at in 0..200 {
+        let context = Context { now_ms: 1_000_000 + at * 10_000, ..kept() };
+        let mut settled = settle(&run, &call, context);
+        caller = JUDGE.caller(&mut settled.judgement, &caller, &settled.counted, &context);
+        assert!(settled.judgement.verdict < Verdict::Block, "{at}");
+        run = settled.run;
+    }
+    assert_eq!(run.events(), 1);
+}
+
+/// What alarmed once is, after another body, an event like any other.
+#[test]
+fn an_alarm_refuses_its_retry_and_nothing_later() {
+    let step = |run: &Run, at: usize| settle(run, &[message("tool", warm(at))], kept());
+    let mut run = Run::default();
+    for at in 0..3 {
+        run = step(&run, at).run;
+    }
+    let alarmed = step(&run, 3);
+    assert_eq!(alarms(&alarmed.judgement), [0]);
+    assert_eq!(alarms(&step(&alarmed.run, 3).judgement), [0]);
+    // A body without text changes nothing of that.
+    let empty = settle(&alarmed.run, &[], kept()).run;
+    assert_eq!(alarms(&step(&empty, 3).judgement), [0]);
+    let between = settle(&alarmed.run, &[message("tool", CLEAN)], kept()).run;
+    let later = step(&between, 3);
+    assert_eq!((alarms(&later.judgement), later.run.events()), (Vec::new(), 6));
+    assert!(later.run.cusum() > 0.2);
+    // Its own retry is as little refused.
+    assert_eq!(alarms(&step(&later.run, 3).judgement), [0; 0]);
+}
+
+/// The same with the caller's sum, over runs.
+#[test]
+fn an_alarm_of_the_caller_refuses_its_retry_and_nothing_later() {
+    let lenient = judge_with(&[("detector.persistence", RuleUse::Flag)]);
+    let mut caller = Caller::default();
+    let mut take = |run: &Run, text: String| {
+        let mut settled = settle_with(lenient, run, &[message("tool", text)], kept());
+        caller = lenient.caller(&mut settled.judgement, &caller, &settled.counted, &kept());
+        (settled.judgement.verdict, settled.run)
+    };
+    let mut run = Run::default();
+    let last = (0..200).find(|at| {
+        let (verdict, next) = take(&run, warm(*at));
+        run = next;
+        verdict == Verdict::Block
+    });
+    let last = last.expect("it alarms");
+    let (again, run) = take(&run, warm(last));
+    let (between, run) = take(&run, CLEAN.to_owned());
+    let (later, _) = take(&run, warm(last));
+    assert_eq!((again, between, later), (Verdict::Block, Verdict::Allow, Verdict::Allow));
+}
+
+fn call(text: &str) -> String {
+    serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "f", "arguments": {"a": text}}}).to_string()
+}
+
+fn result(text: &str) -> String {
+    serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}]}}).to_string()
+}
+
+fn mcp(run: &Run, direction: Direction, text: &str) -> Settled<'static> {
+    let hint = Hint { format: Some(Format::Mcp), ai_path: true, direction, ..Hint::default() };
+    let bytes = if direction == Direction::Request { call(text) } else { result(text) };
+    let body = hint.body(bytes.as_bytes());
+    JUDGE.open(&body, hint).settle(run, &kept())
+}
+
+/// A request and its response come by turns: each is the last of its own kind. What the response told is no part of what the request was judged with.
+#[test]
+fn requests_and_responses_are_kept_apart() {
+    let first = mcp(&Run::default(), Direction::Request, WARM);
+    let answer = mcp(&first.run, Direction::Response, &warm(1));
+    let mut run = answer.run;
+    let counted = numbers(&run);
+    assert_eq!((counted.0, run.turns()), (2, 1));
+    for _ in 0..20 {
+        let again = mcp(&run, Direction::Request, WARM);
+        assert_eq!((again.judgement.verdict, &again.judgement.score), (first.judgement.verdict, &first.judgement.score));
+        let answered = mcp(&again.run, Direction::Response, &warm(1));
+        assert_eq!((answered.judgement.verdict, &answered.judgement.score), (answer.judgement.verdict, &answer.judgement.score));
+        run = answered.run;
+        assert_eq!(numbers(&run), counted);
+    }
+    // Another answer is new.
+    assert_eq!(mcp(&run, Direction::Response, &warm(2)).run.events(), 3);
+}
