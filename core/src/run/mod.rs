@@ -61,6 +61,8 @@ pub struct Context<'c> {
     pub fallback: bool,
     /// Assistant text that did not leave through this gateway counts as user text. Only where responses are read.
     pub unseen_assistant: bool,
+    /// The gateway refuses what is judged block or ask, so it never reaches the server.
+    pub refuses: bool,
     /// After so many milliseconds the half is left of what was counted; 0: all of it.
     pub half_life_ms: u64,
     /// Unix time in milliseconds. A clock that runs back stands still here.

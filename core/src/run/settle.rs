@@ -14,6 +14,7 @@ use crate::conversation::{Profile, Streak};
 use crate::limits::{MAX_JOINED_TEXTS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
 use crate::trajectory::Trajectory;
+use crate::verdict::Verdict;
 use crate::wire::{Channel, Direction, Event, IssueKind};
 
 /// How a body that brings its history stands to what was judged.
@@ -61,7 +62,10 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
     }
     let mut counted = counted(opened, &digests, &scanned);
     counted.kept = is_kept;
-    if again.as_ref().is_some_and(|again| again.told) {
+    let refused = context.refuses && judgement.verdict >= Verdict::Ask;
+    let was_told = again.as_ref().is_some_and(|again| again.told);
+    if refused || was_told {
+        // A client cannot take back what never reached the server.
         counted.turns.clear();
     }
     next.store(trajectory, scanned.run);
@@ -71,7 +75,7 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
         History::Kept => {
             if let Some(body) = body {
                 let mut last = again.unwrap_or_else(|| Last::new(body, &next.turns, &scanned.found));
-                last.told = true;
+                last.told = was_told || !refused;
                 next.last.set(direction, Some(last));
             }
             next.add_turns(&counted.turns);

@@ -23,6 +23,7 @@ pub(crate) struct Within {
     given: Vec<Fingerprint>,
     key: RunKey,
     history: History,
+    refuses: bool,
     now_ms: u64,
     half_life_ms: u64,
     /// The texts that are coming, by the numbers that their messages give them.
@@ -37,7 +38,7 @@ pub(crate) struct Within {
 
 impl Within {
     pub fn new(run: &Run, context: &Context<'_>) -> Self {
-        let Context { key, history, half_life_ms, now_ms, .. } = *context;
+        let Context { key, history, refuses, half_life_ms, now_ms, .. } = *context;
         let (noted, joined) = (Noted::default(), OutgoingText::new(key));
         Within {
             run: run.clone(),
@@ -45,6 +46,7 @@ impl Within {
             given: Vec::new(),
             key: *key,
             history,
+            refuses,
             now_ms,
             half_life_ms,
             texts: Vec::new(),
@@ -83,6 +85,7 @@ impl Within {
             history: self.history,
             fallback: false,
             unseen_assistant: false,
+            refuses: self.refuses,
             half_life_ms: self.half_life_ms,
             now_ms: self.now_ms,
             approved: None,

@@ -73,6 +73,7 @@ fn resent() -> Context<'static> {
         history: History::Resent,
         fallback: false,
         unseen_assistant: false,
+        refuses: false,
         half_life_ms: 3_600_000,
         now_ms: 1_000_000,
         approved: None,
