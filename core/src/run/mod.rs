@@ -117,7 +117,7 @@ fn passed(touched_ms: u64, now_ms: u64, half_life_ms: u64) -> (u64, f64) {
 }
 
 /// A short digest of what a body is judged under besides its run: under other conditions the judgement says nothing.
-fn conditions(opened: &Opened<'_, '_>, context: &Context<'_>) -> [u8; 4] {
+fn conditions(opened: &Opened<'_, '_>, context: &Context<'_>) -> [u8; 3] {
     let mut digest = context.key.digest(key::Of::Conditions);
     digest.bytes(&opened.judge.fingerprint());
     digest.bytes(&opened.hint.exemptions.to_le_bytes());

@@ -37,6 +37,8 @@ pub(crate) struct Head {
     pub chain: [u8; 8],
     /// The digest of what stood outside the messages.
     pub frame: [u8; 8],
+    /// What it was judged under, [`super::conditions`].
+    pub under: [u8; 3],
     /// Something was found there.
     pub frame_hit: bool,
     /// No longer one of the same history was judged since.
@@ -245,7 +247,16 @@ mod tests {
     #[test]
     fn the_longest_record_fits() {
         let (least, most) = (f64::from_bits(1), f64::from(u32::MAX));
-        let head = |at: u8| Head { events: u16::MAX, chain: [at; 8], frame: [255; 8], frame_hit: true, last: true, sum: 0.1, streak: 477 };
+        let head = |at: u8| Head {
+            events: u16::MAX,
+            chain: [at; 8],
+            frame: [255; 8],
+            under: [255; 3],
+            frame_hit: true,
+            last: true,
+            sum: 0.1,
+            streak: 477,
+        };
         let run = Run {
             policy: [255; 8],
             touched_ms: MAX_MS,

@@ -9,7 +9,7 @@ use super::noted::{CountedStep, HotEvent, has_left};
 use super::opened::{Digests, Opened};
 use super::plan::{Count, Plan, Planned};
 use super::record::{Fingerprint, Head};
-use super::{Context, Counted, History, Run, RunFacts, Settled, fits};
+use super::{Context, Counted, History, Run, RunFacts, Settled, conditions, fits};
 use crate::conversation::{Profile, Streak};
 use crate::limits::{MAX_JOINED_TEXTS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
@@ -25,22 +25,23 @@ struct Standing {
     broken: bool,
     /// Where new events begin, among those in messages.
     new_from: usize,
-    /// What was known of it is from another policy.
+    /// It was judged under other conditions than these.
     stale: bool,
+    /// What this body is judged under.
+    under: [u8; 3],
 }
 
 pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Context<'_>) -> Settled<'j> {
     let judge = opened.judge;
     let digests = opened.digests(context.key);
     let mut next = run.clone();
-    let stale = run.policy != judge.fingerprint() && run.policy != [0; 8];
-    if stale {
+    if run.policy != judge.fingerprint() && run.policy != [0; 8] {
         next.turns.forget_hits();
         next.marks.forget_hits();
     }
     next.policy = judge.fingerprint();
     let (stats, cusum) = next.at(context);
-    let standing = Standing::of(&next, &digests, context.history, stale);
+    let standing = Standing::of(&next, &digests, context.history, conditions(opened, context));
     let (is_kept, direction) = (context.history == History::Kept, opened.hint.direction);
     let body = if is_kept { body_digest(opened, &digests, context) } else { None };
     let again = next.last.same(direction, body).cloned();
@@ -100,14 +101,14 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
 }
 
 impl Standing {
-    fn of(run: &Run, digests: &Digests, history: History, stale: bool) -> Self {
-        let nothing = Standing { head: None, broken: false, new_from: 0, stale };
+    fn of(run: &Run, digests: &Digests, history: History, under: [u8; 3]) -> Self {
+        let nothing = Standing { head: None, broken: false, new_from: 0, stale: false, under };
         if history == History::Kept || run.heads.is_empty() {
             return nothing;
         }
         let goes_on = |head: &&Head| digests.chains.get(usize::from(head.events)) == Some(&head.chain);
         if let Some(head) = run.heads.iter().filter(goes_on).max_by_key(|head| head.events).copied() {
-            return Standing { head: Some(head), new_from: head.events.into(), ..nothing };
+            return Standing { head: Some(head), new_from: head.events.into(), stale: head.under != under, ..nothing };
         }
         // A body without messages brings no history.
         let broken = !digests.messages.is_empty();
@@ -199,7 +200,8 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
                 (true, true) if context.fallback => Count::Ordinary,
                 (_, true) => Count::Rising,
             };
-            let forged = if is_new { is_unseen(number, event, opened, run, context) } else { mark.bits & FORGED != 0 };
+            // What was known of it was known under the same conditions only.
+            let forged = if is_new || standing.stale { is_unseen(number, event, opened, run, context) } else { mark.bits & FORGED != 0 };
             // What nobody can say who wrote lowers nothing: else invented answers would wash what tools gave back.
             let count = if forged && count == Count::Ordinary { Count::Rising } else { count };
             let alarmed = (!is_new || standing.broken) && mark.bits & ALARM != 0;
@@ -299,8 +301,19 @@ fn remember(
     run.heads.retain(|old| (old.events, old.chain) != (events, chain));
     let from = standing.head.map(|head| head.chain);
     run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.last = false);
-    run.heads
-        .insert(0, Head { events, chain, frame: digests.frame, frame_hit, last: true, sum: rounded_up(scanned.alone.cusum()), streak });
+    run.heads.insert(
+        0,
+        Head {
+            events,
+            chain,
+            frame: digests.frame,
+            under: standing.under,
+            frame_hit,
+            last: true,
+            sum: rounded_up(scanned.alone.cusum()),
+            streak,
+        },
+    );
     if run.heads.len() > run.most_heads() {
         // The one that the body went on from stays, for a turn that is said in other words. Other parts of histories go before ends of histories do.
         let spare = run.heads.iter().rposition(|old| !old.last && Some(old.chain) != from);

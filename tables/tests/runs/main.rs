@@ -3,6 +3,7 @@
 mod approvals;
 mod assistant;
 mod callers;
+mod conditions;
 mod histories;
 mod incremental;
 mod kept;
