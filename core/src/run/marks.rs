@@ -66,12 +66,6 @@ impl Marks {
         }
         fits
     }
-
-    /// Forgets what was found under another policy; what counted has counted.
-    pub fn forget_hits(&mut self) {
-        self.0.iter_mut().for_each(|mark| mark.bits &= HOT | FORGED);
-        self.0.retain(|mark| mark.bits != 0);
-    }
 }
 
 #[cfg(test)]

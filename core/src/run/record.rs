@@ -52,8 +52,8 @@ pub(crate) struct Head {
 /// What is remembered of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What it was judged with.
-    pub(crate) policy: [u8; 8],
+    /// The categories that its turns hit, [`Judge::catalogue`].
+    pub(crate) catalogue: [u8; 8],
     pub(crate) touched_ms: u64,
     pub(crate) events: u32,
     pub(crate) over: u32,
@@ -115,6 +115,14 @@ impl Run {
     /// How many heads there is room for: a run whose history is both brought and kept, which none should be, keeps the newest.
     pub(crate) fn most_heads(&self) -> usize {
         if self.turns.count() == 0 && self.last.is_empty() { RUN_HEADS } else { RUN_HEADS_MIXED }
+    }
+
+    /// Where other categories are looked for than those that the turns hit, what these hit says nothing.
+    pub(crate) fn catalogued(&mut self, judge: &Judge<'_>) {
+        if self.catalogue != judge.catalogue() {
+            self.turns.forget_hits();
+        }
+        self.catalogue = judge.catalogue();
     }
 
     /// Adds turns of a history that the server keeps.
@@ -191,10 +199,8 @@ impl Run {
             self.add(detecting, &mut stats, &mut cusum, &noted.counted);
         }
         self.store(stats, cusum);
-        if self.policy == judge.fingerprint() || self.policy == [0; 8] {
-            self.policy = judge.fingerprint();
-            self.add_turns(&noted.counted.turns);
-        }
+        self.catalogued(judge);
+        self.add_turns(&noted.counted.turns);
         if noted.last.is_some() {
             self.last.set(Direction::Response, noted.last.clone());
             self.heads.truncate(self.most_heads());
@@ -258,7 +264,7 @@ mod tests {
             streak: 477,
         };
         let run = Run {
-            policy: [255; 8],
+            catalogue: [255; 8],
             touched_ms: MAX_MS,
             events: u32::MAX,
             over: u32::MAX,

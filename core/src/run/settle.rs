@@ -35,11 +35,7 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
     let judge = opened.judge;
     let digests = opened.digests(context.key);
     let mut next = run.clone();
-    if run.policy != judge.fingerprint() && run.policy != [0; 8] {
-        next.turns.forget_hits();
-        next.marks.forget_hits();
-    }
-    next.policy = judge.fingerprint();
+    next.catalogued(judge);
     let (stats, cusum) = next.at(context);
     let standing = Standing::of(&next, &digests, context.history, conditions(opened, context));
     let (is_kept, direction) = (context.history == History::Kept, opened.hint.direction);

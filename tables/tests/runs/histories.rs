@@ -103,12 +103,6 @@ fn another_policy_looks_at_everything_again() {
     let mut opened = lenient.open(&body, Hint::default());
     let settled = opened.settle(&run, &resent());
     assert_eq!((opened.looked_at(), settled.run.events(), settled.run.cusum()), (3, 3, run.cusum()));
-    // In a kept history old hits say nothing any more: category numbers are the policy's.
-    let hits: Vec<Message> = (0..2).map(|at| message("user", format!("{MILD} {at}"))).collect();
-    let run = settle_with(&JUDGE, &Run::default(), &hits, kept()).run;
-    let next = settle_with(lenient, &run, &[message("user", CLEAN)], kept());
-    assert_eq!((next.judgement.score.score, next.run.turns()), (0.0, 3));
-    assert!(settle_with(&JUDGE, &run, &[message("user", CLEAN)], kept()).judgement.score.score > 0.4);
 }
 
 /// After one half-life half is left, and a clock that runs back stands still.
