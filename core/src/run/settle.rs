@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::kept::{Last, body_digest};
 use super::key::Of;
-use super::marks::{ALARM, APPROVED, FORGED, HIT, HOT};
+use super::marks::{ALARM, FORGED, HIT, HOT};
 use super::noted::{CountedStep, HotEvent, has_left};
 use super::opened::{Digests, Opened};
 use super::plan::{Count, Plan, Planned};
@@ -158,11 +158,13 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
     let same_frame = standing.head.filter(|head| head.frame == digests.frame);
     let anchored = standing.new_from > 0;
     let mut told: Vec<(Fingerprint, u8)> = Vec::new();
+    let places = if run.marks.approve() { digests.places() } else { Vec::new() };
     let mut position = 0;
     let mut events: Vec<Planned> = Vec::new();
     for (number, (event, &in_scope)) in opened.document.events.iter().zip(&opened.in_scope).enumerate() {
         let fingerprint = digests.fingerprint(number);
         let mark = run.marks.of(fingerprint);
+        let was_approved = places.get(number).is_some_and(|place| mark.is_approved(*place, !standing.broken));
         // Whether the same stood before it in this body less often than it was counted.
         let mut known = || match told.iter_mut().find(|(told, _)| *told == fingerprint) {
             Some((_, times)) => {
@@ -184,7 +186,7 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
             };
             let look = whole || same_frame.is_none_or(|head| head.frame_hit);
             let (is_new, alarmed) = (same_frame.is_none(), mark.bits & ALARM != 0);
-            Planned { look, is_new, count, alarmed, approved: !is_new && mark.bits & APPROVED != 0, ..Planned::default() }
+            Planned { look, is_new, count, alarmed, approved: !is_new && was_approved, ..Planned::default() }
         } else {
             let is_new = position >= standing.new_from;
             position += 1;
@@ -201,7 +203,7 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
             // What nobody can say who wrote lowers nothing: else invented answers would wash what tools gave back.
             let count = if forged && count == Count::Ordinary { Count::Rising } else { count };
             let alarmed = (!is_new || standing.broken) && mark.bits & ALARM != 0;
-            let approved = !is_new && mark.bits & APPROVED != 0;
+            let approved = !is_new && was_approved;
             Planned { look: is_new || whole || mark.bits != 0, is_new, count, forged, alarmed, approved, ..Planned::default() }
         };
         events.push(Planned { in_scope, look: planned.look && in_scope, ..planned });
@@ -260,6 +262,7 @@ fn remember(
 ) {
     let same_frame = standing.head.filter(|head| head.frame == digests.frame);
     let mut frame_hit = same_frame.is_some_and(|head| head.frame_hit) && !standing.is_whole(run);
+    let places = if scanned.found.iter().any(|found| found.asks) { digests.places() } else { Vec::new() };
     for found in &scanned.found {
         let (planned, fingerprint) = (planned(plan, found), digests.fingerprint(found.event));
         let mut mark = run.marks.of(fingerprint);
@@ -274,11 +277,8 @@ fn remember(
         if planned.forged && (found.hit || found.hot) {
             mark.bits |= FORGED;
         }
-        match (found.asks, approved, planned.is_new) {
-            (true, true, _) => mark.bits |= APPROVED,
-            // The same text was approved before, at another place.
-            (true, false, true) => mark.bits &= !APPROVED,
-            _ => (),
+        if found.asks && (approved || !planned.approved) {
+            mark.approve(places.get(found.event).copied().unwrap_or(u8::MAX), approved);
         }
         let outside = opened.document.events.get(found.event).is_none_or(|event| event.message.is_none());
         if outside {
