@@ -28,6 +28,11 @@ pub(crate) const MAX_SUM: f64 = u32::MAX as f64;
 /// The start of a keyed digest by which an event is known again.
 pub(crate) type Fingerprint = [u8; 4];
 
+/// Something was found outside the messages.
+pub(crate) const FRAME_HIT: u8 = 1;
+/// No longer one of the same history was judged since.
+pub(crate) const LAST: u8 = 2;
+
 /// A history that was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
@@ -39,10 +44,8 @@ pub(crate) struct Head {
     pub frame: [u8; 8],
     /// What it was judged under, [`super::conditions`].
     pub under: [u8; 3],
-    /// Something was found there.
-    pub frame_hit: bool,
-    /// No longer one of the same history was judged since.
-    pub last: bool,
+    /// [`FRAME_HIT`] and [`LAST`].
+    pub bits: u8,
     /// The running sum of this history alone: what other branches of the run lower or reset does not lower it.
     pub sum: f32,
     /// [`Streak::pack`], or 0 when it is not known.
@@ -106,6 +109,7 @@ impl Run {
             && self.last.is_sound()
             && self.marks.is_sound()
             && self.heads.len() <= self.most_heads()
+            && self.heads.iter().all(|head| head.bits <= FRAME_HIT | LAST)
             && self.heads.iter().all(|head| (0.0..=MAX_SUM as f32).contains(&head.sum))
             && self.heads.iter().all(|head| head.events > 0 && (head.streak == 0 || Streak::unpack(head.streak).is_some()))
             && self.tail.len() <= RUN_TAIL
@@ -258,8 +262,7 @@ mod tests {
             chain: [at; 8],
             frame: [255; 8],
             under: [255; 3],
-            frame_hit: true,
-            last: true,
+            bits: FRAME_HIT | LAST,
             sum: 0.1,
             streak: 477,
         };
@@ -288,9 +291,9 @@ mod tests {
         let mixed = Run { turns: Turns::longest(), last: Lasts::longest(), heads, ..run.clone() };
         assert_eq!(Run::decode(&mixed.encode()), Ok(mixed.clone()));
         let lengths = [bytes.len(), mixed.encode().len()];
-        assert!(lengths.iter().all(|length| *length <= MAX_RUN_BYTES) && lengths.iter().any(|length| *length > 480), "{lengths:?} bytes");
+        assert!(lengths.iter().all(|length| *length <= MAX_RUN_BYTES) && lengths.iter().any(|length| *length > 500), "{lengths:?} bytes");
         assert_eq!(Run::decode(&bytes), Ok(run.clone()));
-        let out_of_range: [fn(&mut Run); 12] = [
+        let out_of_range: [fn(&mut Run); 13] = [
             |run| run.touched_ms = MAX_MS + 1,
             |run| run.heads[0].sum = f32::NAN,
             |run| run.peak = 1.1,
@@ -301,6 +304,7 @@ mod tests {
             |run| run.events = 1,
             |run| run.heads.push(run.heads[0]),
             |run| run.heads[0].events = 0,
+            |run| run.heads[0].bits = 4,
             |run| run.heads[0].streak = 1 << 10,
             |run| run.tail.push([0; 4]),
         ];

@@ -8,7 +8,7 @@ use super::marks::{ALARM, FORGED, HIT, HOT};
 use super::noted::{CountedStep, HotEvent, has_left};
 use super::opened::{Digests, Opened};
 use super::plan::{Count, Plan, Planned};
-use super::record::{Fingerprint, Head};
+use super::record::{FRAME_HIT, Fingerprint, Head, LAST};
 use super::{Context, Counted, History, Run, RunFacts, Settled, conditions, fits};
 use crate::conversation::{Profile, Streak};
 use crate::limits::{MAX_JOINED_TEXTS, RUN_TAIL};
@@ -184,7 +184,7 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
                 (false, None) if !known() => Count::Rising,
                 _ => Count::Nothing,
             };
-            let look = whole || same_frame.is_none_or(|head| head.frame_hit);
+            let look = whole || same_frame.is_none_or(|head| head.bits & FRAME_HIT != 0);
             let (is_new, alarmed) = (same_frame.is_none(), mark.bits & ALARM != 0);
             Planned { look, is_new, count, alarmed, approved: !is_new && was_approved, ..Planned::default() }
         } else {
@@ -261,7 +261,7 @@ fn remember(
     approved: bool,
 ) {
     let same_frame = standing.head.filter(|head| head.frame == digests.frame);
-    let mut frame_hit = same_frame.is_some_and(|head| head.frame_hit) && !standing.is_whole(run);
+    let mut frame_hit = same_frame.is_some_and(|head| head.bits & FRAME_HIT != 0) && !standing.is_whole(run);
     let places = if scanned.found.iter().any(|found| found.asks) { digests.places() } else { Vec::new() };
     for found in &scanned.found {
         let (planned, fingerprint) = (planned(plan, found), digests.fingerprint(found.event));
@@ -296,23 +296,15 @@ fn remember(
     let streak = scanned.streak.map_or(0, Streak::pack);
     run.heads.retain(|old| (old.events, old.chain) != (events, chain));
     let from = standing.head.map(|head| head.chain);
-    run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.last = false);
+    run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.bits &= !LAST);
+    let bits = if frame_hit { FRAME_HIT | LAST } else { LAST };
     run.heads.insert(
         0,
-        Head {
-            events,
-            chain,
-            frame: digests.frame,
-            under: standing.under,
-            frame_hit,
-            last: true,
-            sum: rounded_up(scanned.alone.cusum()),
-            streak,
-        },
+        Head { events, chain, frame: digests.frame, under: standing.under, bits, sum: rounded_up(scanned.alone.cusum()), streak },
     );
     if run.heads.len() > run.most_heads() {
         // The one that the body went on from stays, for a turn that is said in other words. Other parts of histories go before ends of histories do.
-        let spare = run.heads.iter().rposition(|old| !old.last && Some(old.chain) != from);
+        let spare = run.heads.iter().rposition(|old| old.bits & LAST == 0 && Some(old.chain) != from);
         run.heads.remove(spare.unwrap_or(run.heads.len() - 1));
     }
     run.tail = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();
