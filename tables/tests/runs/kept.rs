@@ -37,6 +37,24 @@ fn the_last_body_again_counts_nothing_and_is_judged_the_same() {
     assert!(verdicts.contains(&Verdict::Block) && verdicts[0] < Verdict::Block, "{verdicts:?}");
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// The same of any bodies, refused or not.
+    #[test]
+    fn a_retry_of_a_kept_body_changes_nothing(bodies in proptest::collection::vec(conversations(6), 1..6), refuses: bool) {
+        let (context, mut run) = (Context { refuses, ..kept() }, Run::default());
+        for (number, told) in bodies.iter().enumerate() {
+            let told: Vec<Message> = told.iter().map(|(role, text)| (*role, format!("{text} {number}"))).collect();
+            let first = settle(&run, &told, context);
+            let again = settle(&first.run, &told, context);
+            prop_assert_eq!((again.judgement.verdict, &again.judgement.score), (first.judgement.verdict, &first.judgement.score));
+            prop_assert_eq!((alarms(&again.judgement), &again.run), (alarms(&first.judgement), &first.run));
+            run = again.run;
+        }
+    }
+}
+
 /// A client that asks the same again and again is not an attack in small steps.
 #[test]
 fn polling_does_not_add_up() {
