@@ -210,13 +210,13 @@ impl Approvals {
 
 /// How much is lost when it is forgotten: a given approval most, one that was used nothing.
 fn stored(record: &Record) -> Change {
-    let (heat, tainted) = match record.status {
+    let (heat, firm) = match record.status {
         Status::Approved => (4.0, true),
         Status::Denied => (2.0, true),
         Status::Pending => (1.0, false),
         Status::Used => (0.0, false),
     };
-    Change::Store { payload: record.encode(), heat, tainted }
+    Change::Store { payload: record.encode(), heat, firm }
 }
 
 /// The binding in an id; `None` for what is not spelled like one.
