@@ -4,10 +4,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::key::Of;
 use super::noted::HotEvent;
 use super::record::{Fingerprint, MAX_SUM};
-use super::{Context, Counted, MAX_MS, Unreadable, first, fits, passed};
+use super::{Context, Counted, MAX_MS, Unreadable, fits, passed};
 use crate::conversation::drop_too;
 use crate::judge::{Judge, Judgement};
 use crate::limits::{CALLER_ALARMS, CALLER_KNOWN, MAX_CALLER_BYTES, MAX_DROPPED, MAX_REASONS};
@@ -144,7 +143,6 @@ impl<'t> Judge<'t> {
         let (id, rule_use, _) = self.detector_rule(number, counted.exemptions, Some(alarm.channel));
         let rule_use = match rule_use {
             RuleUse::Score => RuleUse::Block,
-            RuleUse::Ask => asked(judgement, &mut next, &alarms, context),
             other => other,
         };
         let reason = Reason { channel: Some(alarm.channel), turn: alarm.message, ..Reason::of_rule(id, Some(rule_use)) };
@@ -166,22 +164,6 @@ impl<'t> Judge<'t> {
         judgement.reasons.truncate(MAX_REASONS);
         next
     }
-}
-
-/// What asking means: nothing but a word once it was approved, and then the events are forgotten as those that alarmed.
-fn asked(judgement: &mut Judgement<'_>, caller: &mut Caller, alarms: &[HotEvent], context: &Context<'_>) -> RuleUse {
-    let mut digest = context.key.digest(Of::Asked);
-    alarms.iter().for_each(|alarm| digest.bytes(&alarm.fingerprint));
-    let asked = Some(first(&digest.end()));
-    if context.approved == asked {
-        caller.alarmed.retain(|known| alarms.iter().all(|alarm| alarm.fingerprint != *known));
-        return RuleUse::Flag;
-    }
-    if let Some(run) = &mut judgement.run {
-        // One thing is approved after the other.
-        run.asked = run.asked.or(asked);
-    }
-    RuleUse::Ask
 }
 
 #[cfg(test)]
