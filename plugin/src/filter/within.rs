@@ -107,7 +107,7 @@ impl Exchange {
         };
         let mut context = self.context(state, within, host);
         let now_ms = context.now_ms;
-        let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within.named, now_ms);
+        let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within, now_ms);
         let (mut last, mut lost) = (None, false);
         let mut judge = |standing: Option<&[u8]>| {
             let (run, readable) = stored_run(standing);
