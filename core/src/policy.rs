@@ -64,7 +64,8 @@ pub struct Policy {
     /// What a hit of a rule means, by the rule's id (`category.pattern`, `operator.name`, `wire.duplicate_key`, `run.rewritten`, `conversation.resampling`,
     /// `detector.linear`, `detector.persistence`, `detector.caller_persistence`, `detector.failed`) or its group (`role_confusion` or `role_confusion.*`,
     /// `operator.*`, `wire.*`, `run.*`, `detector.*`); the id wins over the group. `off`: nothing. `flag`, `label` or `ask`: the verdict is at least that, and
-    /// the score does not count it; what asks passes once it is approved. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
+    /// the score does not count it; what asks passes once it is approved. Nobody can approve what `detector.caller_persistence`, `run.ambiguous_caller` and
+    /// `run.lost` hold back: with `detector` or `run` at `ask` name another use for these. `score`: the conversation's score counts it, as it does with patterns that are not named; outside the scored
     /// turns it flags; rules of the detector block in turns and flag outside them. `block`: this rule alone blocks, wherever it is met; issues only on AI traffic.
     pub rules: BTreeMap<String, RuleUse>,
     /// What of a body is judged.

@@ -16,6 +16,9 @@ use crate::wire::{Channel, IssueKind};
 /// Rule id of a conversation that is blocked, or raised, by its resampling.
 pub const RESAMPLING_RULE: &str = "conversation.resampling";
 
+/// Rules that are met when approvals were looked for already, so that nobody could ever approve what they hold back.
+const WITHOUT_APPROVAL: [&str; 3] = ["detector.caller_persistence", IssueKind::RunAmbiguousCaller.rule(), IssueKind::RunLost.rule()];
+
 /// What a hit of a rule means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -121,7 +124,7 @@ fn unknown(name: &str, catalog: &Catalog<'_>) -> String {
 /// The use of every rule by its number, where `uses` names it or its group; the id wins over the group.
 ///
 /// # Errors
-/// A name that means no rule, one group in two spellings, or a score for an issue.
+/// A name that means no rule, one group in two spellings, a score for an issue, or an approval for what nobody can approve.
 pub(crate) fn resolve(uses: &BTreeMap<String, RuleUse>, catalog: &Catalog<'_>) -> Result<Vec<Option<RuleUse>>, PolicyError> {
     let refused = |name: &str, problem: String| PolicyError { key: format!("rules.{name}"), problem };
     let (ids, issues) = (ids(catalog), issues(catalog));
@@ -136,8 +139,21 @@ pub(crate) fn resolve(uses: &BTreeMap<String, RuleUse>, catalog: &Catalog<'_>) -
             return Err(refused(name, String::from("an issue has no score; give off, flag, label, ask or block")));
         }
     }
-    let of = |id: &str| uses.get(id).or_else(|| uses.iter().find(|(name, _)| means(name, id)).map(|(_, rule_use)| rule_use)).copied();
-    Ok(ids.into_iter().map(of).collect())
+    let of = |id: &str| uses.get_key_value(id).or_else(|| uses.iter().find(|(name, _)| means(name, id)));
+    for id in WITHOUT_APPROVAL {
+        let Some((name, _)) = of(id).filter(|(_, rule_use)| **rule_use == RuleUse::Ask) else { continue };
+        let problem = if name == id {
+            String::from(
+                "nobody can approve what it holds back, which is known only when the approvals were looked for; give off, flag, label or block",
+            )
+        } else {
+            format!(
+                "means `{id}` too, and nobody can approve what that holds back; give `{id}` another use beside it: off, flag, label or block"
+            )
+        };
+        return Err(refused(name, problem));
+    }
+    Ok(ids.into_iter().map(|id| of(id).map(|(_, rule_use)| *rule_use)).collect())
 }
 
 /// Rules that do not count where they are met on some channels.

@@ -37,6 +37,8 @@ pub struct Request<'r> {
     pub run: &'r Key,
     /// A digest of what is asked for.
     pub asked: &'r [u8; 16],
+    /// An upstream accepted a request of the caller.
+    pub is_proven: bool,
 }
 
 /// What comes of asking.
@@ -119,9 +121,9 @@ impl Approvals {
         let mut answer = Answer::Impossible;
         let mut change = |standing: Option<&[u8]>| {
             let standing = standing.and_then(Record::decode);
-            let (next, said) = self.asked(&binding, standing, *request.run, now_ms);
+            let (next, said) = self.asked(&binding, standing, request, now_ms);
             answer = said;
-            next.map_or(Change::Keep, |record| stored(&record))
+            next.map_or(Change::Keep, |record| stored(&record, request.is_proven))
         };
         let kept = self.table.update(host, &binding, Some(request.caller), now_ms, &mut change);
         // Nothing passes on an approval whose use could not be written down.
@@ -138,18 +140,22 @@ impl Approvals {
     }
 
     /// What comes of asking when `standing` is there, and what takes its place.
-    fn asked(&self, binding: &Key, standing: Option<Record>, run: Key, now_ms: u64) -> (Option<Record>, Answer) {
+    fn asked(&self, binding: &Key, standing: Option<Record>, request: Request<'_>, now_ms: u64) -> (Option<Record>, Answer) {
         let serial = standing.as_ref().map_or(0, |record| record.serial.wrapping_add(1));
         match standing.filter(|record| record.is_valid(now_ms)) {
             Some(record) if record.status == Status::Approved => {
                 let (id, by) = (self.id(binding, &record), record.by.clone());
                 (Some(Record { status: Status::Used, ..record }), Answer::Granted { id, by })
             }
-            Some(record) if record.status == Status::Pending => (None, Answer::Pending { id: self.id(binding, &record), new: false }),
+            Some(record) if record.status == Status::Pending => {
+                let id = self.id(binding, &record);
+                // Its caller may have been proven meanwhile.
+                (request.is_proven.then_some(record), Answer::Pending { id, new: false })
+            }
             Some(record) if record.status == Status::Denied => (None, Answer::Denied { id: self.id(binding, &record) }),
             _ => {
                 let expires_ms = now_ms.saturating_add(self.ttl_ms);
-                let record = Record { status: Status::Pending, asked_ms: now_ms, expires_ms, serial, run, by: String::new() };
+                let record = Record { status: Status::Pending, asked_ms: now_ms, expires_ms, serial, run: *request.run, by: String::new() };
                 let id = self.id(binding, &record);
                 (Some(record), Answer::Pending { id, new: true })
             }
@@ -186,7 +192,7 @@ impl Approvals {
                 status if status == wanted => decided = Ok(Decided { status, changed: false, run, expires_ms }),
                 _ => {
                     decided = Ok(Decided { status: wanted, changed: true, run, expires_ms });
-                    return stored(&Record { status: wanted, by: by.to_owned(), ..record });
+                    return stored(&Record { status: wanted, by: by.to_owned(), ..record }, true);
                 }
             }
             Change::Keep
@@ -198,7 +204,7 @@ impl Approvals {
         decided
     }
 
-    fn binding(&self, Request { caller, run, asked }: Request<'_>) -> Key {
+    fn binding(&self, Request { caller, run, asked, .. }: Request<'_>) -> Key {
         first(&self.key.digest(&[b"binding", caller, run, asked]))
     }
 
@@ -208,15 +214,16 @@ impl Approvals {
     }
 }
 
-/// How much is lost when it is forgotten: a given approval most, one that was used nothing.
-fn stored(record: &Record) -> Change {
-    let (heat, tainted) = match record.status {
+/// How much is lost when it is forgotten: a given approval most, one that was used nothing, and one that waits no more than anyone could make wait who makes
+/// up callers.
+fn stored(record: &Record, is_proven: bool) -> Change {
+    let (heat, firm) = match record.status {
         Status::Approved => (4.0, true),
         Status::Denied => (2.0, true),
-        Status::Pending => (1.0, false),
+        Status::Pending => (f32::from(u8::from(is_proven)), false),
         Status::Used => (0.0, false),
     };
-    Change::Store { payload: record.encode(), heat, tainted }
+    Change::Store { payload: record.encode(), heat, firm }
 }
 
 /// The binding in an id; `None` for what is not spelled like one.

@@ -3,6 +3,7 @@
 mod asking;
 mod following;
 mod found;
+mod proof;
 mod request;
 mod response;
 mod within;
@@ -24,6 +25,7 @@ use crate::reply::{self, Asked};
 use crate::request::Request;
 use crate::session::Identity;
 use crate::state::State;
+use proof::Waiting;
 use within::Within;
 
 /// What a callback tells the host.
@@ -102,6 +104,8 @@ struct Exchange {
     identity: Option<Rc<Identity>>,
     /// Its run.
     within: Option<Within>,
+    /// What is to be stored when its caller is proven.
+    waiting: Waiting,
     /// What came of asking for the approval that the request needs.
     approval: Option<Answer>,
     /// We answered in the upstream's place: whatever comes now in the response's callbacks is our own.
@@ -126,6 +130,7 @@ impl Filter {
             action: Action::Continue,
             identity: None,
             within: None,
+            waiting: Waiting::default(),
             approval: None,
             replied: false,
         };

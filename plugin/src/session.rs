@@ -137,8 +137,8 @@ pub struct Taught<'i> {
     pub id: &'i [u8],
     /// The run that it belongs to; `None` for the run of its own name.
     pub run: Option<Key>,
-    /// The run's heat: who loses the one loses the other.
-    pub heat: f32,
+    /// The run's heat, since who loses the one loses the other; `None` when its caller is not proven.
+    pub heat: Option<f32>,
 }
 
 impl Identity {
@@ -202,7 +202,8 @@ impl Identity {
         let Ok(id) = Key::try_from(entry.payload.as_slice()) else { return own };
         // What is in use is not to expire.
         if now_ms.saturating_sub(entry.touched_ms) > state.ttl_ms / 2 {
-            let _ = learn(state, host, &self.caller, learned, &id, entry.heat, now_ms);
+            let heat = entry.firm.then_some(entry.heat);
+            let _ = learn(state, host, &self.caller, learned, &id, heat, now_ms);
         }
         Named { id, ..own }
     }
@@ -228,8 +229,17 @@ fn candidate(state: &State, caller: &Caller, from: RunFrom, name: &str, values: 
     Candidate { from, run: first(&state.run_key.digest(&run)), learned: is_given_out.then(|| first(&state.id_key.digest(&learned))) }
 }
 
-fn learn(state: &State, host: &dyn Host, caller: &Caller, learned: Key, run: &Key, heat: f32, now_ms: u64) -> Result<(), StateError> {
-    let mut store = |_: Option<&[u8]>| Change::Store { payload: run.to_vec(), heat, tainted: false };
+fn learn(
+    state: &State,
+    host: &dyn Host,
+    caller: &Caller,
+    learned: Key,
+    run: &Key,
+    heat: Option<f32>,
+    now_ms: u64,
+) -> Result<(), StateError> {
+    let (heat, firm) = (heat.unwrap_or_default(), heat.is_some());
+    let mut store = |_: Option<&[u8]>| Change::Store { payload: run.to_vec(), heat, firm };
     state.ids.update(host, &learned, Some(&caller.tag()), now_ms, &mut store).map(|_| ())
 }
 

@@ -4,10 +4,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::key::Of;
 use super::noted::HotEvent;
 use super::record::{Fingerprint, MAX_SUM};
-use super::{Context, Counted, MAX_MS, Unreadable, first, fits, passed};
+use super::{Context, Counted, MAX_MS, Unreadable, fits, passed};
 use crate::conversation::drop_too;
 use crate::judge::{Judge, Judgement};
 use crate::limits::{CALLER_ALARMS, CALLER_KNOWN, MAX_CALLER_BYTES, MAX_DROPPED, MAX_REASONS};
@@ -25,6 +24,7 @@ pub struct Caller {
     cusum: f64,
     touched_ms: u64,
     alarms: u32,
+    is_proven: bool,
     /// Events by which the sum rose, the newest last.
     known: Vec<Fingerprint>,
     /// Events with which it reached the alarm level, the newest last.
@@ -50,9 +50,20 @@ impl Caller {
         postcard::to_extend(self, Vec::from([VERSION])).unwrap_or_default()
     }
 
-    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and what already reached the alarm level.
+    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and 1 if it ever reached the alarm level. How often it did is
+    /// no matter, since whoever alarms on purpose can do so at will.
     pub fn heat(&self) -> f32 {
-        self.cusum as f32 + self.alarms as f32
+        self.cusum as f32 + self.alarms.min(1) as f32
+    }
+
+    /// Whether an upstream ever accepted a request of it. Of others nobody knows that they are anybody's.
+    pub fn is_proven(&self) -> bool {
+        self.is_proven
+    }
+
+    /// An upstream accepted a request of it.
+    pub fn prove(&mut self) {
+        self.is_proven = true;
     }
 
     /// The running sum since the last alarm, as it was at [`Caller::touched_ms`].
@@ -136,7 +147,6 @@ impl<'t> Judge<'t> {
         let (id, rule_use, _) = self.detector_rule(number, counted.exemptions, Some(alarm.channel));
         let rule_use = match rule_use {
             RuleUse::Score => RuleUse::Block,
-            RuleUse::Ask => asked(judgement, &mut next, &alarms, context),
             other => other,
         };
         let reason = Reason { channel: Some(alarm.channel), turn: alarm.message, ..Reason::of_rule(id, Some(rule_use)) };
@@ -160,30 +170,28 @@ impl<'t> Judge<'t> {
     }
 }
 
-/// What asking means: nothing but a word once it was approved, and then the events are forgotten as those that alarmed.
-fn asked(judgement: &mut Judgement<'_>, caller: &mut Caller, alarms: &[HotEvent], context: &Context<'_>) -> RuleUse {
-    let mut digest = context.key.digest(Of::Asked);
-    alarms.iter().for_each(|alarm| digest.bytes(&alarm.fingerprint));
-    let asked = Some(first(&digest.end()));
-    if context.approved == asked {
-        caller.alarmed.retain(|known| alarms.iter().all(|alarm| alarm.fingerprint != *known));
-        return RuleUse::Flag;
-    }
-    if let Some(run) = &mut judgement.run {
-        // One thing is approved after the other.
-        run.asked = run.asked.or(asked);
-    }
-    RuleUse::Ask
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn alarms_make_it_hotter_once() {
+        let heats = [0, 1, 2, u32::MAX].map(|alarms| Caller { cusum: 0.5, alarms, ..Caller::default() }.heat());
+        assert_eq!(heats, [0.5, 1.5, 1.5, 1.5]);
+    }
+
+    #[test]
+    fn what_was_proven_stays_so() {
+        let mut caller = Caller { cusum: 0.5, ..Caller::default() };
+        assert!(!caller.is_proven());
+        caller.prove();
+        assert_eq!(Caller::decode(&caller.encode()).map(|caller| (caller.is_proven(), caller.cusum())), Ok((true, 0.5)));
+    }
+
+    #[test]
     fn the_longest_record_fits() {
         let (known, alarmed) = ([[255; 4]; CALLER_KNOWN].to_vec(), [[255; 4]; CALLER_ALARMS].to_vec());
-        let caller = Caller { cusum: 0.1, touched_ms: MAX_MS, alarms: u32::MAX, known, alarmed };
+        let caller = Caller { cusum: 0.1, touched_ms: MAX_MS, alarms: u32::MAX, is_proven: true, known, alarmed };
         let bytes = caller.encode();
         assert!(bytes.len() <= MAX_CALLER_BYTES, "{} bytes", bytes.len());
         assert_eq!(Caller::decode(&bytes), Ok(caller.clone()));

@@ -136,9 +136,10 @@ impl Run {
         self.heads.truncate(self.most_heads());
     }
 
-    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and what already reached the alarm level.
+    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and 1 if it ever reached the alarm level. How often it did is
+    /// no matter, since whoever alarms on purpose can do so at will.
     pub fn heat(&self) -> f32 {
-        self.cusum as f32 + f32::from(self.alarms)
+        self.cusum as f32 + f32::from(self.alarms.min(1))
     }
 
     /// Events that counted: user messages, tool results and calls.
@@ -252,6 +253,12 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alarms_make_it_hotter_once() {
+        let heats = [0, 1, 2, u16::MAX].map(|alarms| Run { cusum: 0.5, alarms, ..Run::default() }.heat());
+        assert_eq!(heats, [0.5, 1.5, 1.5, 1.5]);
+    }
 
     /// As long as a run may become: every list full, every number as long as it is written.
     #[test]

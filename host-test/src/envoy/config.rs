@@ -1,5 +1,6 @@
 //! A shipped Envoy config with only the ports and the path of the module replaced.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -14,6 +15,9 @@ const OPERATORS_PORT: &str = "port_value: 10001";
 const ADMIN_PORT: &str = "port_value: 9901";
 const UPSTREAM_PORT: &str = "port_value: 8000";
 const MODULE: &str = "filename: target/wasm/floodmark.wasm";
+/// What stands in the place of an operator's own secret and of a token's hash, in those that have them.
+const SECRET: &str = "PUT-64-HEX-DIGITS-HERE";
+const TOKEN_HASH: &str = "PUT-THE-HASH-HERE";
 const FILTER: &str = "- name: floodmark\n";
 const ROUTER: &str = "- name: envoy.filters.http.router\n";
 const STRUCT: &str = "Struct\n";
@@ -26,14 +30,16 @@ pub struct Config {
 
 impl Config {
     /// Reads `envoy-config/{name}.yaml` of this repository, sends listeners and admin to free ports and the cluster to
-    /// `upstream`. Nothing else changes, so what runs is what is shipped.
+    /// `upstream`. Where a secret has to be put in, it gets random digits, and so does a token's hash. Nothing else changes, so what
+    /// runs is what is shipped.
     ///
     /// # Errors
     /// When the file cannot be read or a place to replace is not in it exactly once.
     pub fn shipped(name: &str, wasm: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
         let wasm = std::path::absolute(wasm).with_context(|| format!("cannot resolve {}", wasm.display()))?;
         let Self { text } = Self::file(name)?;
-        Self { text: text.replacen(OPERATORS_PORT, "port_value: 0", 1) }
+        let text = text.replacen(OPERATORS_PORT, "port_value: 0", 1);
+        Self { text: text.replacen(SECRET, &random_hex(), 1).replacen(TOKEN_HASH, &random_hex(), 1) }
             .replace(UPSTREAM_PORT, &format!("port_value: {}", upstream.port()))?
             .replace(MODULE, &format!("filename: {:?}", wasm.display().to_string()))
             .with_context(|| format!("in envoy-config/{name}.yaml"))
@@ -115,6 +121,11 @@ impl Config {
     }
 }
 
+/// 64 hex digits, random enough for tests: each state is seeded with others.
+fn random_hex() -> String {
+    (0..4).map(|_| format!("{:016x}", RandomState::new().hash_one(0))).collect()
+}
+
 /// The value under the first key `configuration`, wherever it stands.
 fn plugin_value(yaml: &Yaml) -> Option<&Yaml> {
     match yaml {
@@ -177,6 +188,28 @@ mod tests {
         };
         assert_eq!((gateways_vm, gateways_vm["vm_id"].as_str()), (vm, Some("floodmark")));
         assert_eq!(gateways_keys[0].derive("run").bytes(), keys[0].derive("run").bytes());
+    }
+
+    /// Whoever starts it as it is must not get a secret that everybody has.
+    #[test]
+    fn the_endpoints_config_is_refused_until_its_own_secret_and_token_are_put_in() {
+        let Config { text } = Config::file("endpoints").unwrap();
+        let refused = |text: &str| -> Vec<String> {
+            let documents = YamlLoader::load_from_str(text).unwrap();
+            let listeners = documents[0]["static_resources"]["listeners"].as_vec().unwrap();
+            let plugins = listeners.iter().map(|listener| json(plugin_value(listener).unwrap()).unwrap().to_string());
+            plugins.filter_map(|plugin| parse(plugin.as_bytes()).err()).map(|error| error.to_string()).collect()
+        };
+        let errors = refused(&text);
+        assert_eq!(errors.len(), 2, "both listeners");
+        for line in errors {
+            assert!(line.contains("at keys[0].secret: must be 64 hex digits") && line.contains("openssl rand -hex 32"), "{line}");
+        }
+        let hex = "0123456789abcdef".repeat(4);
+        let errors = refused(&text.replace(SECRET, &hex));
+        assert_eq!(errors.len(), 1, "only one listener has tokens");
+        assert!(errors[0].contains("at endpoints.tokens[0].blake3: must be 64 hex digits") && errors[0].contains("b3sum"), "{}", errors[0]);
+        assert_eq!(refused(&text.replace(SECRET, &hex).replace(TOKEN_HASH, &hex)), [""; 0]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod attacks;
 mod conversations;
 mod crowd;
+mod floods;
 mod hosts;
 mod learned;
 mod support;

@@ -10,7 +10,7 @@ const RUN: Key = [2; 16];
 const ASKED: [u8; 16] = [3; 16];
 const TTL_S: u32 = 600;
 const NOW: u64 = 1_796_036_199_000;
-const REQUEST: Request<'static> = Request { caller: &CALLER, run: &RUN, asked: &ASKED };
+const REQUEST: Request<'static> = Request { caller: &CALLER, run: &RUN, asked: &ASKED, is_proven: true };
 
 fn key(secret: u8) -> SubKey {
     Secret::new("k1".to_owned(), [secret; 32]).derive("approvals")
@@ -96,7 +96,7 @@ fn it_is_for_one_caller_one_run_and_one_thing() {
         Request { run: &[9; 16], ..REQUEST },
         Request { asked: &[9; 16], ..REQUEST },
         // The same bytes in another order.
-        Request { caller: &CALLER, run: &ASKED, asked: &RUN },
+        Request { run: &ASKED, asked: &RUN, ..REQUEST },
     ];
     for other in others {
         assert!(matches!(gateway.ask(other, NOW), Answer::Pending { new: true, .. }), "{other:?}");
@@ -253,6 +253,25 @@ fn asking_much_pushes_no_given_approval_out() {
     assert!(granted(&gateway.ask(REQUEST, NOW + 600)));
     let entries = u64::from(MAX_APPROVALS) * (43 + MAX_RECORD_BYTES as u64);
     assert!((gateway.host.shared.lock().expect("no holder panics").bytes() as u64) < entries + 64 * u64::from(MAX_APPROVALS / 8));
+}
+
+/// What waits for a caller that some upstream knows is not pushed out by what made-up ones ask for, even if it was asked for before the caller was known.
+#[test]
+fn asking_under_made_up_callers_pushes_nothing_of_a_proven_one_out() {
+    for was_proven in [true, false] {
+        let gateway = Gateway::new();
+        let id = gateway.pending(Request { is_proven: was_proven, ..REQUEST }, NOW);
+        assert_eq!(gateway.pending(REQUEST, NOW), id);
+        let mut kept = 0;
+        for number in 0..20_000_u64 {
+            let caller: CallerTag = number.to_le_bytes();
+            let answer = gateway.ask(Request { caller: &caller, is_proven: false, ..REQUEST }, NOW + number / 40);
+            kept += u32::from(answer != Answer::Impossible);
+        }
+        assert_eq!(kept, 20_000, "each of them pushed one of its kind out");
+        assert_eq!(gateway.decide(&id, true, NOW + 600), Ok((Status::Approved, true)), "{was_proven}");
+        assert!(granted(&gateway.ask(REQUEST, NOW + 601)));
+    }
 }
 
 #[test]

@@ -224,4 +224,31 @@ mod tests {
         }
         assert!(parse(format!(r#"{{"version":1,"defaults":{}}}"#, asking("monitor")).as_bytes()).is_ok(), "monitor only counts");
     }
+
+    /// They are met when approvals were looked for already, so what they hold back would stay so for ever.
+    #[test]
+    fn nothing_asks_that_nobody_can_approve() {
+        let with = |rules: &str| {
+            let text = format!(r#"{{"version":1,"keys":{},"defaults":{{"policy":{{"rules":{{{rules}}}}}}}}}"#, keys());
+            parse(text.as_bytes()).map(|_| ()).map_err(|refused| refused.to_string())
+        };
+        for (rules, path, says) in [
+            (r#""detector.caller_persistence":"ask""#, "detector.caller_persistence", "nobody can approve"),
+            (r#""run.lost":"ask""#, "run.lost", "give off, flag, label or block"),
+            (r#""run.*":"flag","run.ambiguous_caller":"ask""#, "run.ambiguous_caller", "nobody can approve"),
+            (r#""detector":"ask""#, "detector", "`detector.caller_persistence` too"),
+            (r#""detector.*":"ask""#, "detector.*", "give `detector.caller_persistence` another use"),
+            (r#""run":"ask","run.lost":"flag""#, "run", "`run.ambiguous_caller` too"),
+            (r#""run.*":"ask","run.ambiguous_caller":"block""#, "run.*", "`run.lost` too"),
+        ] {
+            let line = with(rules).expect_err(rules);
+            assert!(line.contains(&format!("at defaults.policy.rules.{path}: ")) && line.contains(says), "{rules}\ngave {line}");
+        }
+        for rules in [
+            r#""run.rewritten":"ask","detector.persistence":"ask","detector.linear":"ask""#,
+            r#""run":"ask","run.lost":"flag","run.ambiguous_caller":"block","detector":"ask","detector.caller_persistence":"block""#,
+        ] {
+            assert_eq!(with(rules), Ok(()), "{rules}");
+        }
+    }
 }

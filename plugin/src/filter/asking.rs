@@ -3,11 +3,11 @@
 use floodmark_core::{Judgement, Verdict};
 
 use super::Exchange;
+use super::within::Within;
 use crate::approvals::{Answer, Approvals, Request};
 use crate::host::{Host, LogLevel};
 use crate::metrics::ApprovalCounters;
 use crate::reply::{Approval, Denial};
-use crate::session::Named;
 use crate::state::table::{CallerTag, Key};
 
 /// A request's search for its approval.
@@ -16,6 +16,7 @@ pub(super) struct Asking<'s> {
     counters: &'s ApprovalCounters,
     caller: CallerTag,
     run: Key,
+    is_proven: bool,
     now_ms: u64,
     /// What came of it; `None` while none was needed.
     pub answer: Option<Answer>,
@@ -25,9 +26,9 @@ pub(super) struct Asking<'s> {
 
 impl<'s> Asking<'s> {
     /// For a caller's request in a run. Where nothing names one, what is approved is the caller's in whatever run.
-    pub fn new(approvals: &'s Approvals, counters: &'s ApprovalCounters, caller: CallerTag, run: Option<Named>, now_ms: u64) -> Self {
-        let run = run.map(|named| named.id).unwrap_or_default();
-        Asking { approvals, counters, caller, run, now_ms, answer: None, granted: None }
+    pub fn new(approvals: &'s Approvals, counters: &'s ApprovalCounters, caller: CallerTag, within: Within, now_ms: u64) -> Self {
+        let run = within.named.map(|named| named.id).unwrap_or_default();
+        Asking { approvals, counters, caller, run, is_proven: within.proof.is_given(), now_ms, answer: None, granted: None }
     }
 
     /// The approval that a judgement needs, if it can be used: it is used up by this. May be asked again when the run changed meanwhile.
@@ -37,7 +38,7 @@ impl<'s> Asking<'s> {
         if self.granted == Some(asked) {
             return self.granted;
         }
-        let request = Request { caller: &self.caller, run: &self.run, asked: &asked };
+        let request = Request { caller: &self.caller, run: &self.run, asked: &asked, is_proven: self.is_proven };
         let mut answer = self.approvals.ask(host, self.counters, request, self.now_ms);
         // Asked a second time, it is still this request that asked first.
         if let (Answer::Pending { id, new }, Some(Answer::Pending { id: before, new: true })) = (&mut answer, &self.answer) {

@@ -9,21 +9,31 @@ use floodmark_core::{Hint, Judgement};
 
 use super::Exchange;
 use super::asking::Asking;
+use super::proof::Proof;
 use crate::config::{OnBlock, Ruleset, RunFrom, UnseenAssistant};
 use crate::headers::Fields;
 use crate::host::Host;
 use crate::session::{Identity, NONE, Named, Taught};
 use crate::state::State;
-use crate::state::table::{Change, Outcome, StateError, Updated};
+use crate::state::table::{Outcome, StateError, Updated};
 
 /// The run of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Within {
     /// `None` where nothing names one: only the caller is remembered then.
-    named: Option<Named>,
+    pub(super) named: Option<Named>,
     history: History,
-    /// That of the run as it was stored last.
+    /// That of the run as it is now.
     heat: f32,
+    /// Of its caller.
+    pub(super) proof: Proof,
+}
+
+impl Within {
+    /// The same of a caller that is proven.
+    pub(super) fn proven(self) -> Self {
+        Within { proof: Proof::Given, ..self }
+    }
 }
 
 /// What a response's identifiers name in later requests.
@@ -43,7 +53,9 @@ impl Exchange {
         if let (Some(state), Some(identity)) = (&shared.state, &self.identity) {
             let history = if self.hint.format.is_some_and(Format::is_json_rpc) { History::Kept } else { History::Resent };
             let named = identity.named_by_headers(state, host, now_ms(host));
-            self.within = Some(Within { named, history, heat: 0.0 });
+            // A request that names no model's work may be answered to anybody.
+            let proof = Proof::of(&identity.caller, state, host, false);
+            self.within = Some(Within { named, history, heat: 0.0, proof });
         }
     }
 
@@ -60,7 +72,8 @@ impl Exchange {
         let is_ai = hint.ai_path || opened.document().format != Format::Unknown;
         let (Some(state), Some(identity), true) = (&shared.state, self.identity.clone(), is_ai) else { return opened.alone() };
         let named = identity.named(state, &rules.settings.session, opened, body, host, now_ms(host));
-        self.within = Some(Within { named, history: History::of(opened.document()), heat: 0.0 });
+        let proof = Proof::of(&identity.caller, state, host, true);
+        self.within = Some(Within { named, history: History::of(opened.document()), heat: 0.0, proof });
         shared.metrics.state.source(host, named.map_or(NONE, |named| named.source));
         if !identity.caller.is_known {
             shared.metrics.state.caller_unknown(host);
@@ -94,7 +107,7 @@ impl Exchange {
         };
         let mut context = self.context(state, within, host, hint.direction);
         let now_ms = context.now_ms;
-        let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within.named, now_ms);
+        let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within, now_ms);
         let (mut last, mut lost) = (None, false);
         let mut judge = |standing: Option<&[u8]>| {
             let (run, readable) = stored_run(standing);
@@ -106,7 +119,7 @@ impl Exchange {
             }
             let (payload, heat) = (settled.run.encode(), settled.run.heat());
             last = Some(settled);
-            Change::Store { payload, heat, tainted: false }
+            within.proof.store(payload, heat)
         };
         let stored = match within.named {
             Some(named) => state.runs.update(host, &named.id, Some(&identity.caller.tag()), now_ms, &mut judge),
@@ -123,12 +136,15 @@ impl Exchange {
         }
         let Some(Settled { mut judgement, run, counted }) = last else { return opened.alone() };
         lost |= is_lost(stored, run.heat());
+        self.waiting.run = within.proof.waits(stored).then(|| run.encode());
         self.within = Some(Within { heat: run.heat(), ..within });
         if judgement.run.is_some_and(|run| run.restarted) {
             shared.metrics.state.restarted(host);
         }
         if identity.caller.is_known && !counted.is_empty() {
-            lost |= !add_to_caller(host, state, rules, &identity, &mut judgement, &counted, &context);
+            let added = add_to_caller(host, state, rules, &identity, &mut judgement, &counted, &context);
+            lost |= added.is_lost;
+            self.waiting.caller = added.waiting;
         }
         if lost {
             rules.judge.note(&mut judgement, IssueKind::RunLost, hint);
@@ -201,7 +217,7 @@ impl Exchange {
             let (mut run, _) = stored_run(standing);
             run.absorb(noted, &self.rules.judge, &context);
             heat = run.heat();
-            Change::Store { payload: run.encode(), heat, tainted: false }
+            within.proof.store(run.encode(), heat)
         };
         // What cannot be stored is counted by the table.
         if state.runs.update(host, &named.id, Some(&identity.caller.tag()), context.now_ms, &mut add) == Err(StateError::Unavailable) {
@@ -212,7 +228,7 @@ impl Exchange {
             let mut add = |standing: Option<&[u8]>| {
                 let (mut caller, _) = stored_caller(standing);
                 caller.absorb(noted.counted(), &self.rules.judge, &context);
-                Change::Store { payload: caller.encode(), heat: caller.heat(), tainted: false }
+                Proof::from(caller.is_proven()).store(caller.encode(), caller.heat())
             };
             let _ = state.callers.update(host, &identity.caller.key(), Some(&identity.caller.tag()), context.now_ms, &mut add);
         }
@@ -238,7 +254,8 @@ impl Exchange {
         let (Some(state), Some(identity), Some(within)) = (&self.shared.state, &self.identity, self.within) else { return };
         let is_named_so = within.named.is_some_and(|named| named.source == from.name()) && from != RunFrom::PreviousResponse;
         if !value.is_empty() && !is_named_so {
-            let taught = Taught { from, id: value, run: within.named.map(|named| named.id), heat: within.heat };
+            let heat = within.proof.is_given().then_some(within.heat);
+            let taught = Taught { from, id: value, run: within.named.map(|named| named.id), heat };
             identity.teach(state, host, &taught, now_ms(host));
         }
     }
@@ -256,7 +273,14 @@ impl Exchange {
     }
 }
 
-/// Takes what counted to the caller's record, which may raise the judgement. `false` when it is lost.
+/// What became of a caller's record.
+struct Added {
+    is_lost: bool,
+    /// It waits for its caller to be proven.
+    waiting: Option<Vec<u8>>,
+}
+
+/// Takes what counted to the caller's record, which may raise the judgement.
 fn add_to_caller<'j>(
     host: &dyn Host,
     state: &State,
@@ -265,27 +289,28 @@ fn add_to_caller<'j>(
     judgement: &mut Judgement<'j>,
     counted: &Counted,
     context: &Context<'_>,
-) -> bool {
-    let (mut raised, mut unreadable, mut heat) = (None, false, 0.0);
+) -> Added {
+    let (mut raised, mut unreadable, mut next) = (None, false, Caller::default());
     let mut add = |standing: Option<&[u8]>| {
         let (caller, readable) = stored_caller(standing);
         unreadable |= !readable;
         let mut own = judgement.clone();
         let caller = rules.judge.caller(&mut own, &caller, counted, context);
         raised = Some(own);
-        heat = caller.heat();
-        Change::Store { payload: caller.encode(), heat, tainted: false }
+        next = caller;
+        Proof::from(next.is_proven()).store(next.encode(), next.heat())
     };
     let stored = state.callers.update(host, &identity.caller.key(), Some(&identity.caller.tag()), context.now_ms, &mut add);
     if let Some(raised) = raised {
         *judgement = raised;
     }
-    !unreadable && !is_lost(stored, heat)
+    let waits = Proof::from(next.is_proven()).waits(stored);
+    Added { is_lost: unreadable || is_lost(stored, next.heat()), waiting: waits.then(|| next.encode()) }
 }
 
 /// The run of a record, a new one without any; and whether the record could be read.
 #[inline(never)]
-fn stored_run(record: Option<&[u8]>) -> (Run, bool) {
+pub(super) fn stored_run(record: Option<&[u8]>) -> (Run, bool) {
     match record.map(Run::decode) {
         None => (Run::default(), true),
         Some(Ok(run)) => (run, true),
@@ -295,7 +320,7 @@ fn stored_run(record: Option<&[u8]>) -> (Run, bool) {
 
 /// The same for a caller.
 #[inline(never)]
-fn stored_caller(record: Option<&[u8]>) -> (Caller, bool) {
+pub(super) fn stored_caller(record: Option<&[u8]>) -> (Caller, bool) {
     match record.map(Caller::decode) {
         None => (Caller::default(), true),
         Some(Ok(caller)) => (caller, true),
@@ -312,6 +337,6 @@ fn is_lost(stored: Result<Updated, StateError>, heat: f32) -> bool {
     }
 }
 
-fn now_ms(host: &dyn Host) -> u64 {
+pub(super) fn now_ms(host: &dyn Host) -> u64 {
     host.now_ns() / 1_000_000
 }

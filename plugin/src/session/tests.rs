@@ -43,7 +43,7 @@ impl Gateway {
     }
 
     fn teach(&self, caller: (&str, &str), from: RunFrom, id: &[u8], run: Option<Key>, heat: f32) {
-        self.identity(&[caller]).teach(self.state(), &self.host, &Taught { from, id, run, heat }, 1000);
+        self.identity(&[caller]).teach(self.state(), &self.host, &Taught { from, id, run, heat: Some(heat) }, 1000);
     }
 
     fn counted(&self, name: &str) -> u32 {
@@ -164,7 +164,7 @@ fn what_is_in_use_does_not_expire() {
     let gateway = Gateway::new("{}");
     let (identity, state) = (gateway.identity(&[KEY, ("mcp-session-id", "m1")]), gateway.state());
     let run = [7; 16];
-    let taught = Taught { from: RunFrom::McpSession, id: b"m1", run: Some(run), heat: 0.5 };
+    let taught = Taught { from: RunFrom::McpSession, id: b"m1", run: Some(run), heat: Some(0.5) };
     identity.teach(state, &gateway.host, &taught, 0);
     let named = |now_ms| identity.named_by_headers(state, &gateway.host, now_ms).map(|named| named.id);
     for half_days in 1..10 {

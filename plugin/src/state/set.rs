@@ -10,7 +10,7 @@ pub(super) const CALLER_WAYS: usize = WAYS / 2;
 const MARK: [u8; 4] = *b"fms\x01";
 /// Bytes of an entry before its payload: key, caller, heat, flags, time, length.
 pub(super) const ENTRY_BYTES: usize = KEY_BYTES + CALLER_BYTES + 4 + 1 + 8 + 2;
-const TAINTED: u8 = 1;
+const FIRM: u8 = 1;
 
 /// An entry as it stands in a set.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub(super) struct Slot<'s> {
     pub key: Key,
     pub caller: CallerTag,
     pub heat: f32,
-    pub tainted: bool,
+    pub firm: bool,
     pub touched_ms: u64,
     pub payload: &'s [u8],
 }
@@ -55,11 +55,11 @@ pub(super) fn decode(bytes: &[u8], max_payload_bytes: usize) -> Option<Vec<Slot<
         let length = usize::from(u16::from_le_bytes(*take(&mut rest)?));
         let (payload, behind) = rest.split_at_checked(length)?;
         rest = behind;
-        let ours = flags <= TAINTED && heat >= 0.0 && length <= max_payload_bytes && slots.len() < WAYS;
+        let ours = flags <= FIRM && heat >= 0.0 && length <= max_payload_bytes && slots.len() < WAYS;
         if !ours || slots.iter().any(|other| other.key == key && other.caller == caller) {
             return None;
         }
-        slots.push(Slot { key, caller, heat, tainted: flags == TAINTED, touched_ms, payload });
+        slots.push(Slot { key, caller, heat, firm: flags == FIRM, touched_ms, payload });
     }
     Some(slots)
 }
@@ -81,7 +81,7 @@ pub(super) fn encode(slots: &[Slot<'_>]) -> Vec<u8> {
         bytes.extend(slot.key);
         bytes.extend(slot.caller);
         bytes.extend(slot.heat.to_le_bytes());
-        bytes.push(if slot.tainted { TAINTED } else { 0 });
+        bytes.push(if slot.firm { FIRM } else { 0 });
         bytes.extend(slot.touched_ms.to_le_bytes());
         // The table has refused longer ones.
         bytes.extend(u16::try_from(slot.payload.len()).unwrap_or(u16::MAX).to_le_bytes());
@@ -102,8 +102,8 @@ pub(super) enum Room {
 }
 
 /// Finds room for `new` among entries that have not expired. A caller that has its share of the set gives up one of its own. Nothing gives way to what
-/// is cooler, or untainted where it is tainted itself: so a flood of new entries cannot wash out what was counted. Of those that may go it is
-/// the untainted first, then the coolest, then the newcomer's own, then the one that was not touched for longest.
+/// is cooler, or loose where it is firm itself: so a flood of new entries cannot wash out what was counted. Of those that may go it is
+/// the loose first, then the coolest, then the newcomer's own, then the one that was not touched for longest.
 pub(super) fn room(slots: &[Slot<'_>], new: &Slot<'_>, half_life_ms: u64) -> Room {
     let own = slots.iter().filter(|slot| slot.caller == new.caller).count();
     let only_own = own >= CALLER_WAYS;
@@ -114,8 +114,8 @@ pub(super) fn room(slots: &[Slot<'_>], new: &Slot<'_>, half_life_ms: u64) -> Roo
     for (way, slot) in slots.iter().enumerate() {
         let heat = slot.heat_at(new.touched_ms, half_life_ms);
         let is_own = slot.caller == new.caller;
-        let may_go = heat <= new.heat && slot.tainted <= new.tainted && (is_own || !only_own);
-        let rank = (slot.tainted, heat, !is_own, slot.touched_ms);
+        let may_go = heat <= new.heat && slot.firm <= new.firm && (is_own || !only_own);
+        let rank = (slot.firm, heat, !is_own, slot.touched_ms);
         if may_go && best.is_none_or(|(_, least)| rank < least) {
             best = Some((way, rank));
         }
@@ -127,8 +127,8 @@ pub(super) fn room(slots: &[Slot<'_>], new: &Slot<'_>, half_life_ms: u64) -> Roo
 mod tests {
     use super::*;
 
-    fn slot(caller: u8, heat: f32, tainted: bool, touched_ms: u64) -> Slot<'static> {
-        Slot { key: [touched_ms as u8; KEY_BYTES], caller: [caller; CALLER_BYTES], heat, tainted, touched_ms, payload: b"p" }
+    fn slot(caller: u8, heat: f32, firm: bool, touched_ms: u64) -> Slot<'static> {
+        Slot { key: [touched_ms as u8; KEY_BYTES], caller: [caller; CALLER_BYTES], heat, firm, touched_ms, payload: b"p" }
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         const DAY: u64 = 86_400_000;
         // Eight of as many callers; new ones come at 100.
         let full = |heats: [f32; 8]| -> Vec<_> { heats.iter().zip(0..).map(|(&heat, at)| slot(at, heat, false, u64::from(at))).collect() };
-        let new = |caller, heat, tainted| Slot { touched_ms: 100, ..slot(caller, heat, tainted, 100) };
+        let new = |caller, heat, firm| Slot { touched_ms: 100, ..slot(caller, heat, firm, 100) };
         let cold = full([0.0; 8]);
         assert_eq!(room(&cold[..7], &new(9, 0.0, false), DAY), Room::Free);
         assert_eq!(room(&cold, &new(9, 0.0, false), DAY), Room::Instead(0), "the oldest");
@@ -181,12 +181,12 @@ mod tests {
         assert_eq!(room(&warm, &new(9, 0.0, false), DAY), Room::None);
         assert_eq!(room(&warm, &new(9, 0.35, false), DAY), Room::Instead(3));
         assert_eq!(room(&warm, &new(0, 0.35, false), DAY), Room::Instead(3), "its own is hotter");
-        assert_eq!(room(&warm, &new(9, 0.29, true), DAY), Room::None, "taint makes no room among what is hotter");
-        let tainted: Vec<_> = cold.iter().map(|slot| Slot { tainted: true, ..*slot }).collect();
-        assert_eq!(room(&tainted, &new(9, 5.0, false), DAY), Room::None);
-        assert_eq!(room(&tainted, &new(9, 0.0, true), DAY), Room::Instead(0));
-        let mixed: Vec<_> = tainted[..4].iter().chain(&warm[4..]).copied().collect();
-        assert_eq!(room(&mixed, &new(9, 1.0, true), DAY), Room::Instead(4), "the untainted first, hotter or not");
+        assert_eq!(room(&warm, &new(9, 0.29, true), DAY), Room::None, "to be firm makes no room among what is hotter");
+        let firm: Vec<_> = cold.iter().map(|slot| Slot { firm: true, ..*slot }).collect();
+        assert_eq!(room(&firm, &new(9, 5.0, false), DAY), Room::None);
+        assert_eq!(room(&firm, &new(9, 0.0, true), DAY), Room::Instead(0));
+        let mixed: Vec<_> = firm[..4].iter().chain(&warm[4..]).copied().collect();
+        assert_eq!(room(&mixed, &new(9, 1.0, true), DAY), Room::Instead(4), "the loose first, hotter or not");
         // Four of one caller and one of another.
         let half: Vec<_> =
             [(1, 0.9), (1, 0.1), (1, 0.2), (1, 0.3), (2, 0.0)].iter().zip(0..).map(|(&(c, h), at)| slot(c, h, false, at)).collect();

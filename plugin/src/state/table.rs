@@ -55,6 +55,8 @@ pub struct Entry {
     pub caller: CallerTag,
     /// Its heat when it was stored last.
     pub heat: f32,
+    /// It stays before all that are not.
+    pub firm: bool,
     /// When it was stored last, Unix milliseconds.
     pub touched_ms: u64,
 }
@@ -71,7 +73,7 @@ pub enum Change {
         /// How much is lost with it: of full sets the coolest entries go, and none for a cooler one. At least 0; anything that is no such number counts as the most.
         heat: f32,
         /// It stays before all that are not.
-        tainted: bool,
+        firm: bool,
     },
     /// It goes.
     Remove,
@@ -135,7 +137,13 @@ impl Table {
         let (found, how) = self.find(&slots, key, caller, now_ms);
         self.counters.count(host, how);
         let found = found.and_then(|way| slots.get(way));
-        Ok(found.map(|slot| Entry { payload: slot.payload.to_vec(), caller: slot.caller, heat: slot.heat, touched_ms: slot.touched_ms }))
+        Ok(found.map(|slot| Entry {
+            payload: slot.payload.to_vec(),
+            caller: slot.caller,
+            heat: slot.heat,
+            firm: slot.firm,
+            touched_ms: slot.touched_ms,
+        }))
     }
 
     /// Changes an entry as `change` says, which gets what stands, and is asked again when another VM was quicker. With no `caller` anybody's entry is
@@ -178,7 +186,7 @@ impl Table {
                 self.counters.count(host, how);
             }
             let wanted = change(found.and_then(|way| slots.get(way)).map(|slot| slot.payload));
-            let (payload, heat, tainted) = match (wanted, found) {
+            let (payload, heat, firm) = match (wanted, found) {
                 (Change::Keep, _) | (Change::Remove, None) => return Ok(Updated { outcome: Outcome::Kept, was_unreadable }),
                 (Change::Remove, Some(way)) => {
                     slots.remove(way);
@@ -188,18 +196,18 @@ impl Table {
                     continue;
                 }
                 (Change::Store { payload, .. }, _) if payload.len() > self.shape.payload_bytes => return Err(StateError::TooLong),
-                (Change::Store { payload, heat, tainted }, _) => (payload, if heat >= 0.0 { heat } else { f32::MAX }, tainted),
+                (Change::Store { payload, heat, firm }, _) => (payload, if heat >= 0.0 { heat } else { f32::MAX }, firm),
             };
             let mut evicted = false;
             match (found.and_then(|way| slots.get_mut(way)), caller) {
                 (Some(slot), _) => {
                     // A clock that runs back makes nothing younger than it was.
                     let touched_ms = slot.touched_ms.max(now_ms);
-                    *slot = Slot { payload: &payload, heat, tainted, touched_ms, ..*slot };
+                    *slot = Slot { payload: &payload, heat, firm, touched_ms, ..*slot };
                 }
                 (None, None) => return Ok(Updated { outcome: Outcome::Kept, was_unreadable }),
                 (None, Some(caller)) => {
-                    let new = Slot { key: *key, caller: *caller, heat, tainted, touched_ms: now_ms, payload: &payload };
+                    let new = Slot { key: *key, caller: *caller, heat, firm, touched_ms: now_ms, payload: &payload };
                     slots.retain(|slot| !self.is_expired(slot, now_ms));
                     match set::room(&slots, &new, self.shape.half_life_ms) {
                         Room::Free => slots.push(new),

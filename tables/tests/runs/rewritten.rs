@@ -186,7 +186,7 @@ fn rewriting_is_an_issue_with_a_rule_of_its_own() {
     }
     let known = settle_with(strict, &blocked.run, &[message("user", "One."), message("user", "And?")], resent());
     assert_eq!(known.judgement.verdict, Verdict::Allow);
-    let asking = judge_with(&[("run.*", RuleUse::Ask)]);
+    let asking = judge_with(&[("run.rewritten", RuleUse::Ask)]);
     let first = settle_with(asking, &settle_with(asking, &Run::default(), &[message("user", "One.")], resent()).run, &other, resent());
     let again = settle_with(asking, &first.run, &other, resent());
     let asked = again.judgement.run.and_then(|run| run.asked);

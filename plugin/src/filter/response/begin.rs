@@ -26,6 +26,7 @@ impl Half {
         if exchange.replied || exchange.mode == Mode::Off {
             return Flow::Continue;
         }
+        exchange.prove(host);
         if exchange.is_enforced() {
             exchange.tell(host);
         }

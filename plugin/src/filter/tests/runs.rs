@@ -1,5 +1,7 @@
 //! Runs over several requests: hosts that share data stand for the VMs of one gateway.
 
+mod floods;
+
 use std::sync::{Arc, Mutex};
 
 use super::memory::SharedMap;
@@ -26,12 +28,27 @@ impl Vm {
         Vm { host, shared }
     }
 
-    /// Whether a request is refused.
+    /// Whether a request is refused. No upstream answers any.
     fn refuses(&self, key: &str, body: &str) -> bool {
+        self.answered(&[("x-api-key", key)], body, None)
+    }
+
+    /// Whether a request with these headers is refused; one that is not is answered with this status.
+    fn answered(&self, headers: &[(&str, &str)], body: &str, status: Option<&str>) -> bool {
         self.host.replies.borrow_mut().clear();
         let mut filter = Filter::new(Rc::clone(&self.shared));
-        send(&self.host, &mut filter, post("/v1/responses", &[("x-api-key", key)]), &[body.as_bytes()], false);
-        !self.host.replies.borrow().is_empty()
+        send(&self.host, &mut filter, post("/v1/responses", headers), &[body.as_bytes()], false);
+        let refused = !self.host.replies.borrow().is_empty();
+        if let Some(status) = status.filter(|_| !refused) {
+            self.host.answer(&[(":status", status), ("content-type", "application/json")]);
+            filter.response_headers(&self.host, true);
+        }
+        refused
+    }
+
+    /// The same for a key that the upstream knows.
+    fn accepted(&self, key: &str, body: &str) -> bool {
+        self.answered(&[("x-api-key", key)], body, Some("200"))
     }
 }
 
@@ -96,7 +113,7 @@ fn a_flood_of_runs_neither_frees_the_floods_own_run_nor_anothers() {
     let map = Arc::new(Mutex::new(SharedMap::default()));
     let vm = Vm::new(&map, &config(r#"{"runs":64,"callers":8}"#, &detector));
     for key in ["victim", "attacker"] {
-        assert!(!vm.refuses(key, &conversation("hot", STEP)) && !vm.refuses(key, &conversation("hot", STEP)));
+        assert!(!vm.accepted(key, &conversation("hot", STEP)) && !vm.accepted(key, &conversation("hot", STEP)));
     }
     // Ten times as many runs as there is room for, of the attacker's and of keys that it makes up, cold and warm.
     for at in 0..640 {

@@ -31,7 +31,7 @@ const A: CallerTag = [1; CALLER_BYTES];
 const B: CallerTag = [2; CALLER_BYTES];
 
 fn store(payload: &[u8], heat: f32) -> Change {
-    Change::Store { payload: payload.to_vec(), heat, tainted: false }
+    Change::Store { payload: payload.to_vec(), heat, firm: false }
 }
 
 fn put(table: &Table, host: &Memory, key: &Key, caller: &CallerTag, heat: f32, now_ms: u64) -> Outcome {
@@ -62,7 +62,7 @@ fn what_is_stored_is_found_changed_and_taken_away() {
     assert_eq!(count(6, store(b"two", 0.0)), Outcome::Stored);
     assert_eq!(count(7, Change::Keep), Outcome::Kept);
     assert_eq!(seen, [None, None, None, Some(b"one".to_vec()), Some(b"two".to_vec())]);
-    let entry = Entry { payload: b"two".to_vec(), caller: A, heat: 0.0, touched_ms: 6 };
+    let entry = Entry { payload: b"two".to_vec(), caller: A, heat: 0.0, firm: false, touched_ms: 6 };
     assert_eq!(table.get(&host, &name, None, 9), Ok(Some(entry.clone())));
     assert_eq!(table.get(&host, &name, Some(&A), 9), Ok(Some(entry)));
     assert_eq!(table.get(&host, &key(3, 8), None, 9), Ok(None), "another key of the same set");
@@ -293,10 +293,10 @@ impl Twin {
         })
     }
 
-    fn store(&mut self, key: Key, caller: CallerTag, payload: Vec<u8>, heat: f32, tainted: bool, now_ms: u64) -> Outcome {
+    fn store(&mut self, key: Key, caller: CallerTag, payload: Vec<u8>, heat: f32, firm: bool, now_ms: u64) -> Outcome {
         if let Some(at) = self.find(key, Some(caller), now_ms) {
             let touched = self.entries[at].5.max(now_ms);
-            self.entries[at] = (key, caller, payload, heat, tainted, touched);
+            self.entries[at] = (key, caller, payload, heat, firm, touched);
             return Outcome::Stored;
         }
         self.entries.retain(|entry| entry.0[0] % 8 != key[0] % 8 || now_ms.saturating_sub(entry.5) < SHAPE.ttl_ms);
@@ -310,15 +310,15 @@ impl Twin {
             vec![]
         };
         if !choice.is_empty() {
-            let may_go = choice.iter().copied().filter(|&at| self.entries[at].3 <= heat && (tainted || !self.entries[at].4));
+            let may_go = choice.iter().copied().filter(|&at| self.entries[at].3 <= heat && (firm || !self.entries[at].4));
             let first = may_go.min_by(|&a, &b| {
                 let rank = |at: usize| (self.entries[at].4, self.entries[at].3, self.entries[at].1 != caller, self.entries[at].5);
                 rank(a).partial_cmp(&rank(b)).unwrap()
             });
             let Some(at) = first else { return Outcome::Full };
-            self.entries[at] = (key, caller, payload, heat, tainted, now_ms);
+            self.entries[at] = (key, caller, payload, heat, firm, now_ms);
         } else {
-            self.entries.push((key, caller, payload, heat, tainted, now_ms));
+            self.entries.push((key, caller, payload, heat, firm, now_ms));
         }
         Outcome::Stored
     }
@@ -333,7 +333,7 @@ proptest! {
         let table = table(Shape { half_life_ms: u64::MAX, ..SHAPE }, &host);
         let mut twin = Twin::default();
         let mut now_ms = 1000;
-        for (what, set, number, caller, heat, tainted, later_ms) in operations {
+        for (what, set, number, caller, heat, firm, later_ms) in operations {
             now_ms += later_ms;
             let (name, tag, heat) = (key(set, number), [caller; CALLER_BYTES], f32::from(heat) / 4.0);
             let whose = (number % 2 == 0).then_some(tag);
@@ -342,7 +342,7 @@ proptest! {
                 0 => {
                     let found = table.get(&host, &name, whose.as_ref(), now_ms).unwrap();
                     let entry = expected.map(|at| &twin.entries[at]);
-                    prop_assert_eq!(found, entry.map(|entry| Entry { payload: entry.2.clone(), caller: entry.1, heat: entry.3, touched_ms: entry.5 }));
+                    prop_assert_eq!(found, entry.map(|entry| Entry { payload: entry.2.clone(), caller: entry.1, heat: entry.3, firm: entry.4, touched_ms: entry.5 }));
                 }
                 1 => {
                     let done = table.update(&host, &name, whose.as_ref(), now_ms, &mut |_| Change::Remove).unwrap();
@@ -351,8 +351,8 @@ proptest! {
                 }
                 _ => {
                     let payload = now_ms.to_le_bytes().to_vec();
-                    let done = table.update(&host, &name, Some(&tag), now_ms, &mut |_| Change::Store { payload: payload.clone(), heat, tainted });
-                    prop_assert_eq!(done.unwrap().outcome, twin.store(name, tag, payload, heat, tainted, now_ms));
+                    let done = table.update(&host, &name, Some(&tag), now_ms, &mut |_| Change::Store { payload: payload.clone(), heat, firm });
+                    prop_assert_eq!(done.unwrap().outcome, twin.store(name, tag, payload, heat, firm, now_ms));
                 }
             }
         }
