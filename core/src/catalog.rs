@@ -3,7 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::conversation::Turn;
 use crate::detector::Detector;
+use crate::hash::Fnv1a;
 #[cfg(feature = "operator-patterns")]
 use crate::operator::{self, OperatorPatterns};
 use crate::policy::{Policy, PolicyError};
@@ -113,6 +115,22 @@ impl<'t> Catalog<'t> {
     pub fn category_bit(&self, pattern: u16) -> u32 {
         let category = self.known(pattern).and_then(|known| u32::try_from(known.category).ok());
         category.and_then(|category| 1u32.checked_shl(category)).unwrap_or(0)
+    }
+
+    /// The pattern of this number, if it has one of the categories that turns hit, or the first that has: another policy gives numbers to other patterns.
+    pub fn of_mask<'n>(&self, turns: impl Iterator<Item = &'n Turn>, pattern: Option<u16>) -> Option<Known<'_>> {
+        let mask = turns.fold(0, |mask, turn| mask | turn.categories);
+        let has = |pattern: &u16| self.category_bit(*pattern) & mask != 0;
+        let first = || (0..self.patterns()).map_while(|number| u16::try_from(number).ok()).find(has);
+        self.known(pattern.filter(has).or_else(first)?)
+    }
+
+    /// A digest of the categories' names in their order.
+    pub fn fingerprint(&self) -> [u8; 8] {
+        let names = self.set.categories.iter().map(|category| category.name).chain(self.own_categories.iter().map(String::as_str));
+        let bytes = names.flat_map(|name| name.bytes().chain([0]));
+        // All zeros stand for none.
+        bytes.fold(Fnv1a::EMPTY, |hash, byte| hash.with(byte)).value().max(1).to_le_bytes()
     }
 
     #[cfg(not(feature = "operator-patterns"))]

@@ -114,6 +114,8 @@ pub struct Judge<'t> {
     exemptions: Vec<Exemption>,
     /// Of the policy and what it is made ready with.
     fingerprint: [u8; 8],
+    /// Of the names of the categories.
+    catalogue: [u8; 8],
 }
 
 impl<'t> Judge<'t> {
@@ -133,6 +135,7 @@ impl<'t> Judge<'t> {
         let detector = tables.detector.filter(|_| looked_for);
         let detecting = detector.map(|detector| Detecting::new(detector, &policy.detector));
         let fingerprint = fingerprint(policy, tables);
+        let catalogue = catalog.fingerprint();
         let Policy { profile, conversation: ref params, oversize, unparsed, .. } = *policy;
         let scope = policy.scope.clone();
         Ok(Judge {
@@ -147,6 +150,7 @@ impl<'t> Judge<'t> {
             detecting,
             exemptions: Vec::new(),
             fingerprint,
+            catalogue,
         })
     }
 
@@ -255,7 +259,7 @@ impl<'t> Judge<'t> {
         }
         strongest.raise(scanned.strongest.verdict, scanned.strongest.reason.as_ref());
         if score.reaches_tau {
-            let before = plan.prior_pattern.filter(|_| prior_peak).and_then(|pattern| self.catalog.known(pattern));
+            let before = if prior_peak { self.catalog.of_mask(plan.prior.iter(), plan.prior_pattern) } else { None };
             let before =
                 before.map(|known| Reason { category: Some(known.category_name), ..Reason::of_rule(known.id, Some(RuleUse::Score)) });
             strongest.raise(Verdict::Block, self.peak(&score, scanned).or(before).as_ref().or(resampled.as_ref()));
@@ -315,6 +319,11 @@ impl<'t> Judge<'t> {
     /// Of the policy and the tables: what was found with others says nothing here.
     pub(crate) fn fingerprint(&self) -> [u8; 8] {
         self.fingerprint
+    }
+
+    /// Of the names of all categories in their order: what the bits of a mask of categories mean.
+    pub(crate) fn catalogue(&self) -> [u8; 8] {
+        self.catalogue
     }
 
     /// What a rule of the detector means, by its number among [`crate::Detector::rules`], with its id; and whether it is exempt on a channel.

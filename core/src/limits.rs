@@ -142,7 +142,11 @@ pub const MAX_CALLER_BYTES: usize = 256;
 /// Most approvals that a gateway keeps, given and not.
 pub const MAX_APPROVALS: u32 = 4096;
 /// Histories that a run knows again, so that a retry, another branch or a sub-agent goes on from its own.
-pub const RUN_HEADS: usize = 4;
+pub const RUN_HEADS: usize = 8;
+/// The same of a run whose history is both brought and kept.
+pub const RUN_HEADS_MIXED: usize = 1;
+/// Events of the last body, where the server keeps the history, that are known to have reached the alarm level.
+pub const RUN_LAST_ALARMS: usize = 4;
 /// Last events of the history that was judged last; where they stand in a row in another one, what follows is new.
 pub const RUN_TAIL: usize = 4;
 /// Events of a run that are known to be more than clean.

@@ -11,12 +11,13 @@ pub fn run(mut data: &[u8]) {
     let key = RunKey::new([1; 16]);
     let hint = hint(&mut data);
     let history = [History::Resent, History::Kept][number(&mut data, 2)];
-    let flags = number(&mut data, 4);
+    let flags = number(&mut data, 8);
     let context = Context {
         key: &key,
         history,
         fallback: flags & 1 == 1,
         unseen_assistant: flags & 2 == 2,
+        refuses: flags & 4 == 4,
         half_life_ms: 1000 * number(&mut data, 256) as u64,
         now_ms: 1000 * number(&mut data, 256) as u64,
         approved: None,

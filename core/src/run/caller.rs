@@ -93,6 +93,10 @@ impl Caller {
         self.cusum *= left;
         let Some(detecting) = judge.detecting() else { return Vec::new() };
         let rule = |channel| judge.detector_rule(detecting.caller_rule(), counted.exemptions, Some(channel));
+        if counted.kept {
+            // What is said anew there is no retry of what alarmed.
+            self.alarmed.retain(|alarmed| counted.steps.iter().all(|step| step.fingerprint != *alarmed));
+        }
         let mut alarms: Vec<HotEvent> = Vec::new();
         let mut sum = Trajectory::stored([0, 0], [0.0, self.cusum, self.cusum]);
         for step in &counted.steps {

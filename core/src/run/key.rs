@@ -32,6 +32,10 @@ pub(crate) enum Of {
     Asked = 4,
     /// The first turn of a conversation.
     FirstTurn = 5,
+    /// A whole body.
+    Body = 6,
+    /// What a body is judged under.
+    Conditions = 7,
 }
 
 impl RunKey {

@@ -15,10 +15,12 @@ pub(crate) const HOT: u8 = 2;
 pub(crate) const FORGED: u8 = 4;
 /// The running sum reached the alarm level with it.
 pub(crate) const ALARM: u8 = 8;
-/// What it asks for was approved.
-pub(crate) const APPROVED: u8 = 16;
-/// All bits that there are.
-const ALL: u8 = 31;
+/// The three bits from here count how often the same stands in a history, from its start, and was approved.
+const APPROVALS_AT: u32 = 4;
+/// No more of the same are approved ones.
+const MAX_APPROVALS: u8 = 7;
+/// One more of the same asked since and was not approved.
+const ASKED: u8 = 128;
 
 /// An event that is more than clean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,24 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
+    /// How many of the events with this text, from the start of the history, were approved.
+    pub fn approvals(&self) -> u8 {
+        self.bits >> APPROVALS_AT & MAX_APPROVALS
+    }
+
+    /// Whether the `place`th event with this text of the history was approved. A history that lost events may have lost those that were.
+    pub fn is_approved(&self, place: u8, whole: bool) -> bool {
+        place <= self.approvals() && (whole || self.bits & ASKED == 0)
+    }
+
+    /// The `place`th event with this text of the history asked, and was approved, or was not and is none of those that were.
+    pub fn approve(&mut self, place: u8, approved: bool) {
+        let known = self.approvals();
+        let approvals = if approved { known.max(place).min(MAX_APPROVALS) } else { known.min(place.saturating_sub(1)) };
+        let asked = if approvals > 0 && !approved { ASKED } else { 0 };
+        self.bits = self.bits & !(MAX_APPROVALS << APPROVALS_AT | ASKED) | approvals << APPROVALS_AT | asked;
+    }
+
     /// What would be lost without it, the worst last.
     fn rank(&self) -> u8 {
         self.bits & (HOT | FORGED | ALARM)
@@ -42,7 +62,12 @@ pub(crate) struct Marks(Vec<Mark>);
 
 impl Marks {
     pub fn is_sound(&self) -> bool {
-        self.0.len() <= RUN_MARKS && self.0.iter().all(|mark| mark.bits != 0 && mark.bits <= ALL)
+        self.0.len() <= RUN_MARKS && self.0.iter().all(|mark| mark.bits != 0)
+    }
+
+    /// Whether any event was approved.
+    pub fn approve(&self) -> bool {
+        self.0.iter().any(|mark| mark.approvals() > 0)
     }
 
     /// What is marked of an event; nothing for most.
@@ -66,26 +91,13 @@ impl Marks {
         }
         fits
     }
-
-    /// Marks an event of a history that the server keeps as one that alarmed.
-    pub fn alarm(&mut self, fingerprint: Fingerprint) {
-        let mark = self.of(fingerprint);
-        // Nothing is looked at again there, so nothing is lost with another mark but its own alarm.
-        let _ = self.put(Mark { bits: mark.bits | ALARM, ..mark });
-    }
-
-    /// Forgets what was found under another policy; what counted has counted.
-    pub fn forget_hits(&mut self) {
-        self.0.iter_mut().for_each(|mark| mark.bits &= HOT | FORGED);
-        self.0.retain(|mark| mark.bits != 0);
-    }
 }
 
 #[cfg(test)]
 impl Marks {
     /// As many marks as there may be, each as long as it may be.
     pub fn longest() -> Self {
-        let mark = |at: u8| Mark { fingerprint: [at, 255, 255, 255], bits: ALL, times: u8::MAX };
+        let mark = |at: u8| Mark { fingerprint: [at, 255, 255, 255], bits: u8::MAX, times: u8::MAX };
         Marks((0..RUN_MARKS as u8).map(mark).collect())
     }
 }

@@ -7,6 +7,7 @@
 //! Nothing here knows a clock or a store: times and records come from outside, and go there.
 
 mod caller;
+mod kept;
 mod key;
 mod marks;
 mod noted;
@@ -29,7 +30,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use crate::judge::Judgement;
-use crate::wire::{Document, IdKind};
+use crate::wire::{Direction, Document, IdKind};
 
 /// Who keeps the history of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub struct Context<'c> {
     pub fallback: bool,
     /// Assistant text that did not leave through this gateway counts as user text. Only where responses are read.
     pub unseen_assistant: bool,
+    /// The gateway refuses what is judged block or ask, so it never reaches the server.
+    pub refuses: bool,
     /// After so many milliseconds the half is left of what was counted; 0: all of it.
     pub half_life_ms: u64,
     /// Unix time in milliseconds. A clock that runs back stands still here.
@@ -111,6 +114,16 @@ fn passed(touched_ms: u64, now_ms: u64, half_life_ms: u64) -> (u64, f64) {
     let now_ms = now_ms.min(MAX_MS).max(touched_ms);
     let halves = if half_life_ms == 0 || touched_ms == 0 { 0.0 } else { (now_ms - touched_ms) as f64 / half_life_ms as f64 };
     (now_ms, libm::exp2(-halves))
+}
+
+/// A short digest of what a body is judged under besides its run: under other conditions the judgement says nothing.
+fn conditions(opened: &Opened<'_, '_>, context: &Context<'_>) -> [u8; 3] {
+    let mut digest = context.key.digest(key::Of::Conditions);
+    digest.bytes(&opened.judge.fingerprint());
+    digest.bytes(&opened.hint.exemptions.to_le_bytes());
+    let unseen = context.unseen_assistant && opened.hint.direction == Direction::Request;
+    digest.bytes(&[unseen.into()]);
+    first(&digest.end())
 }
 
 /// The first bytes of a digest.

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::kept::Last;
 use super::key::{Digest, Of, RunKey};
 use super::record::Fingerprint;
 use super::{first, fits};
@@ -46,6 +47,8 @@ pub struct Counted {
     pub(crate) sums: bool,
     /// The exemptions of the request.
     pub(crate) exemptions: u64,
+    /// The server keeps the history, so what counts is new, whatever its text.
+    pub(crate) kept: bool,
 }
 
 impl Counted {
@@ -62,11 +65,18 @@ pub struct Noted {
     pub(crate) texts: Vec<Fingerprint>,
     /// What its messages counted, where the server keeps the history.
     pub(crate) counted: Counted,
+    /// The last of them.
+    pub(crate) last: Option<Last>,
 }
 
 impl Noted {
     /// Whether there is nothing to store.
     pub fn is_empty(&self) -> bool {
+        self.counts_nothing() && self.last.is_none()
+    }
+
+    /// Whether there is nothing that cannot wait.
+    pub(crate) fn counts_nothing(&self) -> bool {
         self.texts.is_empty() && self.counted.steps.is_empty() && self.counted.turns.is_empty()
     }
 
@@ -113,9 +123,9 @@ impl Noted {
 
     /// Adds what one of its messages counted. When that is too much, first what lowers the sum goes.
     pub(crate) fn add(&mut self, counted: Counted) {
-        let Counted { steps, hot, turns, sums, exemptions } = counted;
+        let Counted { steps, hot, turns, sums, exemptions, kept } = counted;
         let all = &mut self.counted;
-        (all.sums, all.exemptions) = (sums, exemptions);
+        (all.sums, all.exemptions, all.kept) = (sums, exemptions, kept);
         for step in steps {
             if all.steps.len() >= MAX_NOTED_STEPS {
                 if !step.hot {

@@ -1,5 +1,6 @@
 //! A body that was read, and is looked at as far as its judgement needs.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::key::{Of, channel_byte};
@@ -56,6 +57,17 @@ impl Digests {
             }
         }
         Digests { key: *key, events: digests, messages, chains, frame: half(frame) }
+    }
+
+    /// Of each event, the how manieth of its text it is, at most 255.
+    pub fn places(&self) -> Vec<u8> {
+        let mut told: BTreeMap<Fingerprint, u8> = BTreeMap::new();
+        let place = |event: &[u8; 16]| {
+            let times = told.entry(super::first(event)).or_default();
+            *times = times.saturating_add(1);
+            *times
+        };
+        self.events.iter().map(place).collect()
     }
 
     /// The fingerprint of the event of this number.

@@ -4,27 +4,34 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::kept::Lasts;
 use super::marks::Marks;
 use super::turns::Turns;
 use super::{Context, Counted, MAX_MS, Noted, fits, passed};
-use crate::conversation::Streak;
+use crate::conversation::{Streak, Turn};
 use crate::detected::Detecting;
 use crate::judge::Judge;
-use crate::limits::{MAX_RUN_BYTES, RUN_HEADS, RUN_OUTGOING, RUN_TAIL};
+use crate::limits::{MAX_RUN_BYTES, RUN_HEADS, RUN_HEADS_MIXED, RUN_OUTGOING, RUN_TAIL};
 use crate::trajectory::Trajectory;
+use crate::wire::Direction;
 
 /// A record that is none of this version, or holds what no record does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable;
 
 /// First byte of a run's record.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// No event adds more than 1.
 pub(crate) const MAX_SUM: f64 = u32::MAX as f64;
 
 /// The start of a keyed digest by which an event is known again.
 pub(crate) type Fingerprint = [u8; 4];
+
+/// Something was found outside the messages.
+pub(crate) const FRAME_HIT: u8 = 1;
+/// No longer one of the same history was judged since.
+pub(crate) const LAST: u8 = 2;
 
 /// A history that was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,10 +42,10 @@ pub(crate) struct Head {
     pub chain: [u8; 8],
     /// The digest of what stood outside the messages.
     pub frame: [u8; 8],
-    /// Something was found there.
-    pub frame_hit: bool,
-    /// No longer one of the same history was judged since.
-    pub last: bool,
+    /// What it was judged under, [`super::conditions`].
+    pub under: [u8; 3],
+    /// [`FRAME_HIT`] and [`LAST`].
+    pub bits: u8,
     /// The running sum of this history alone: what other branches of the run lower or reset does not lower it.
     pub sum: f32,
     /// [`Streak::pack`], or 0 when it is not known.
@@ -48,8 +55,8 @@ pub(crate) struct Head {
 /// What is remembered of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What it was judged with.
-    pub(crate) policy: [u8; 8],
+    /// The categories that its turns hit, [`Judge::catalogue`].
+    pub(crate) catalogue: [u8; 8],
     pub(crate) touched_ms: u64,
     pub(crate) events: u32,
     pub(crate) over: u32,
@@ -64,6 +71,7 @@ pub struct Run {
     pub(crate) rewritten: u16,
     pub(crate) overflow: bool,
     pub(crate) turns: Turns,
+    pub(crate) last: Lasts,
     /// The newest first.
     pub(crate) heads: Vec<Head>,
     /// The last events of the history that was judged last, in its order.
@@ -98,12 +106,34 @@ impl Run {
             && sums.iter().all(|sum| (0.0..=MAX_SUM).contains(sum))
             && self.sum <= self.persistence
             && self.turns.is_sound()
+            && self.last.is_sound()
             && self.marks.is_sound()
-            && self.heads.len() <= RUN_HEADS
+            && self.heads.len() <= self.most_heads()
+            && self.heads.iter().all(|head| head.bits <= FRAME_HIT | LAST)
             && self.heads.iter().all(|head| (0.0..=MAX_SUM as f32).contains(&head.sum))
             && self.heads.iter().all(|head| head.events > 0 && (head.streak == 0 || Streak::unpack(head.streak).is_some()))
             && self.tail.len() <= RUN_TAIL
             && self.outgoing.len() <= RUN_OUTGOING
+    }
+
+    /// How many heads there is room for: a run whose history is both brought and kept, which none should be, keeps the newest.
+    pub(crate) fn most_heads(&self) -> usize {
+        if self.turns.count() == 0 && self.last.is_empty() { RUN_HEADS } else { RUN_HEADS_MIXED }
+    }
+
+    /// Where other categories are looked for than those that the turns hit, what these hit says nothing.
+    pub(crate) fn catalogued(&mut self, judge: &Judge<'_>) {
+        if self.catalogue != judge.catalogue() {
+            self.turns.forget_hits();
+        }
+        self.catalogue = judge.catalogue();
+    }
+
+    /// Adds turns of a history that the server keeps.
+    pub(crate) fn add_turns(&mut self, turns: &[(Turn, Option<u16>)]) {
+        self.turns.add(turns.iter().copied());
+        self.last.grown(turns.len());
+        self.heads.truncate(self.most_heads());
     }
 
     /// How much an eviction of it would forget, which is what eviction compares: the running sum, and 1 if it ever reached the alarm level. How often it did is
@@ -174,9 +204,11 @@ impl Run {
             self.add(detecting, &mut stats, &mut cusum, &noted.counted);
         }
         self.store(stats, cusum);
-        if self.policy == judge.fingerprint() || self.policy == [0; 8] {
-            self.policy = judge.fingerprint();
-            self.turns.add(noted.counted.turns.iter().copied());
+        self.catalogued(judge);
+        self.add_turns(&noted.counted.turns);
+        if noted.last.is_some() {
+            self.last.set(Direction::Response, noted.last.clone());
+            self.heads.truncate(self.most_heads());
         }
         noted.texts.iter().for_each(|text| self.note_outgoing(*text));
     }
@@ -188,7 +220,6 @@ impl Run {
             if counted.sums && detecting.alarms(cusum, step.score) {
                 *cusum = Trajectory::default();
                 self.alarms = self.alarms.saturating_add(1);
-                self.marks.alarm(step.fingerprint);
             }
         }
     }
@@ -233,9 +264,17 @@ mod tests {
     #[test]
     fn the_longest_record_fits() {
         let (least, most) = (f64::from_bits(1), f64::from(u32::MAX));
-        let head = |at: u8| Head { events: u16::MAX, chain: [at; 8], frame: [255; 8], frame_hit: true, last: true, sum: 0.1, streak: 477 };
+        let head = |at: u8| Head {
+            events: u16::MAX,
+            chain: [at; 8],
+            frame: [255; 8],
+            under: [255; 3],
+            bits: FRAME_HIT | LAST,
+            sum: 0.1,
+            streak: 477,
+        };
         let run = Run {
-            policy: [255; 8],
+            catalogue: [255; 8],
             touched_ms: MAX_MS,
             events: u32::MAX,
             over: u32::MAX,
@@ -247,16 +286,21 @@ mod tests {
             restarts: u16::MAX,
             rewritten: u16::MAX,
             overflow: true,
-            turns: Turns::longest(),
+            turns: Turns::default(),
+            last: Lasts::default(),
             heads: (0..RUN_HEADS as u8).map(head).collect(),
             tail: [[255; 4]; RUN_TAIL].to_vec(),
             marks: Marks::longest(),
             outgoing: [[255; 4]; RUN_OUTGOING].to_vec(),
         };
         let bytes = run.encode();
-        assert!((500..=MAX_RUN_BYTES).contains(&bytes.len()), "{} bytes", bytes.len());
+        let heads = (0..RUN_HEADS_MIXED as u8).map(head).collect();
+        let mixed = Run { turns: Turns::longest(), last: Lasts::longest(), heads, ..run.clone() };
+        assert_eq!(Run::decode(&mixed.encode()), Ok(mixed.clone()));
+        let lengths = [bytes.len(), mixed.encode().len()];
+        assert!(lengths.iter().all(|length| *length <= MAX_RUN_BYTES) && lengths.iter().any(|length| *length > 500), "{lengths:?} bytes");
         assert_eq!(Run::decode(&bytes), Ok(run.clone()));
-        let out_of_range: [fn(&mut Run); 12] = [
+        let out_of_range: [fn(&mut Run); 13] = [
             |run| run.touched_ms = MAX_MS + 1,
             |run| run.heads[0].sum = f32::NAN,
             |run| run.peak = 1.1,
@@ -267,6 +311,7 @@ mod tests {
             |run| run.events = 1,
             |run| run.heads.push(run.heads[0]),
             |run| run.heads[0].events = 0,
+            |run| run.heads[0].bits = 4,
             |run| run.heads[0].streak = 1 << 10,
             |run| run.tail.push([0; 4]),
         ];

@@ -2,17 +2,19 @@
 
 use alloc::vec::Vec;
 
+use super::kept::{Last, body_digest};
 use super::key::Of;
-use super::marks::{ALARM, APPROVED, FORGED, HIT, HOT};
+use super::marks::{ALARM, FORGED, HIT, HOT};
 use super::noted::{CountedStep, HotEvent, has_left};
 use super::opened::{Digests, Opened};
 use super::plan::{Count, Plan, Planned};
-use super::record::{Fingerprint, Head};
-use super::{Context, Counted, History, Run, RunFacts, Settled, fits};
+use super::record::{FRAME_HIT, Fingerprint, Head, LAST};
+use super::{Context, Counted, History, Run, RunFacts, Settled, conditions, fits};
 use crate::conversation::{Profile, Streak};
-use crate::limits::{MAX_JOINED_TEXTS, RUN_HEADS, RUN_TAIL};
+use crate::limits::{MAX_JOINED_TEXTS, RUN_TAIL};
 use crate::scan::{Found, Scanned};
 use crate::trajectory::Trajectory;
+use crate::verdict::Verdict;
 use crate::wire::{Channel, Direction, Event, IssueKind};
 
 /// How a body that brings its history stands to what was judged.
@@ -23,24 +25,24 @@ struct Standing {
     broken: bool,
     /// Where new events begin, among those in messages.
     new_from: usize,
-    /// What was known of it is from another policy.
+    /// It was judged under other conditions than these.
     stale: bool,
+    /// What this body is judged under.
+    under: [u8; 3],
 }
 
 pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Context<'_>) -> Settled<'j> {
     let judge = opened.judge;
     let digests = opened.digests(context.key);
     let mut next = run.clone();
-    let stale = run.policy != judge.fingerprint() && run.policy != [0; 8];
-    if stale {
-        next.turns.forget_hits();
-        next.marks.forget_hits();
-    }
-    next.policy = judge.fingerprint();
+    next.catalogued(judge);
     let (stats, cusum) = next.at(context);
-    let standing = Standing::of(&next, &digests, context.history, stale);
+    let standing = Standing::of(&next, &digests, context.history, conditions(opened, context));
+    let (is_kept, direction) = (context.history == History::Kept, opened.hint.direction);
+    let body = if is_kept { body_digest(opened, &digests, context) } else { None };
+    let again = next.last.same(direction, body).cloned();
     let mut plan = match context.history {
-        History::Kept => kept(opened, &next, &digests, context),
+        History::Kept => kept(opened, &next, again.as_ref(), context),
         History::Resent => resent(opened, &next, &digests, &standing, context),
     };
     (plan.within, plan.stats, plan.cusum) = (true, stats, cusum);
@@ -55,14 +57,25 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
         (judgement, _) = judge.conclude(&opened.document, &mut scanned, opened.hint, &plan, true);
         asked = None;
     }
-    let counted = counted(opened, &digests, &scanned);
+    let mut counted = counted(opened, &digests, &scanned);
+    counted.kept = is_kept;
+    let refused = context.refuses && judgement.verdict >= Verdict::Ask;
+    let was_told = again.as_ref().is_some_and(|again| again.told);
+    if refused || was_told {
+        // A client cannot take back what never reached the server.
+        counted.turns.clear();
+    }
     next.store(trajectory, scanned.run);
     let new_alarms = scanned.found.iter().filter(|found| found.alarmed && !planned(&plan, found).alarmed).count();
     next.alarms = next.alarms.saturating_add(u16::try_from(new_alarms).unwrap_or(u16::MAX));
     match context.history {
         History::Kept => {
-            scanned.found.iter().filter(|found| found.reset).for_each(|found| next.marks.alarm(digests.fingerprint(found.event)));
-            next.turns.add(scanned.found.iter().filter_map(|found| found.turn));
+            if let Some(body) = body {
+                let mut last = again.unwrap_or_else(|| Last::new(body, &next.turns, &scanned.found));
+                last.told = was_told || !refused;
+                next.last.set(direction, Some(last));
+            }
+            next.add_turns(&counted.turns);
         }
         History::Resent => remember(opened, &mut next, &digests, &plan, &scanned, &standing, approved),
     }
@@ -84,14 +97,14 @@ pub(super) fn settle<'j>(opened: &mut Opened<'j, '_>, run: &Run, context: &Conte
 }
 
 impl Standing {
-    fn of(run: &Run, digests: &Digests, history: History, stale: bool) -> Self {
-        let nothing = Standing { head: None, broken: false, new_from: 0, stale };
+    fn of(run: &Run, digests: &Digests, history: History, under: [u8; 3]) -> Self {
+        let nothing = Standing { head: None, broken: false, new_from: 0, stale: false, under };
         if history == History::Kept || run.heads.is_empty() {
             return nothing;
         }
         let goes_on = |head: &&Head| digests.chains.get(usize::from(head.events)) == Some(&head.chain);
         if let Some(head) = run.heads.iter().filter(goes_on).max_by_key(|head| head.events).copied() {
-            return Standing { head: Some(head), new_from: head.events.into(), ..nothing };
+            return Standing { head: Some(head), new_from: head.events.into(), stale: head.under != under, ..nothing };
         }
         // A body without messages brings no history.
         let broken = !digests.messages.is_empty();
@@ -116,21 +129,24 @@ fn planned(plan: &Plan, found: &Found) -> Planned {
     plan.events.get(found.event).copied().unwrap_or_default()
 }
 
-/// Every event is new. One that alarmed and is sent again was refused, so it is refused again.
-fn kept(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, context: &Context<'_>) -> Plan {
+/// Every event is new, unless the body is the last one sent `again`: then it counts nothing and is judged as the first time.
+fn kept(opened: &Opened<'_, '_>, run: &Run, again: Option<&Last>, context: &Context<'_>) -> Plan {
     // The server has its own answers; those that a client brings along are the client's words. In JSON-RPC they are another model's, or an agent's.
     let brings = opened.hint.direction == Direction::Request && !opened.document.format.is_json_rpc();
     let events = opened.document.events.iter().zip(&opened.in_scope).enumerate().map(|(number, (event, &in_scope))| {
-        let fingerprint = digests.fingerprint(number);
         let forged = brings && is_unseen(number, event, opened, run, context);
-        let count = if forged { Count::Rising } else { opened.counts.get(number).copied().unwrap_or_default() };
-        let alarmed = run.marks.of(fingerprint).bits & ALARM != 0;
-        Planned { in_scope, look: in_scope, is_new: true, count, forged, alarmed, ..Planned::default() }
+        let count = match again {
+            Some(_) => Count::Nothing,
+            None if forged => Count::Rising,
+            None => opened.counts.get(number).copied().unwrap_or_default(),
+        };
+        let alarmed = again.is_some_and(|again| again.alarmed(number));
+        Planned { in_scope, look: in_scope, is_new: again.is_none(), count, forged, alarmed, ..Planned::default() }
     });
     let mut plan = Plan { events: events.collect(), ..Plan::default() };
     // The paper scores what a body holds.
     if opened.judge.profile() == Profile::Floodmark {
-        (plan.prior, plan.prior_pattern) = (run.turns.last(), run.turns.pattern());
+        (plan.prior, plan.prior_pattern) = again.map_or_else(|| (run.turns.last(), run.turns.pattern()), |again| again.prior(&run.turns));
     }
     plan
 }
@@ -142,11 +158,13 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
     let same_frame = standing.head.filter(|head| head.frame == digests.frame);
     let anchored = standing.new_from > 0;
     let mut told: Vec<(Fingerprint, u8)> = Vec::new();
+    let places = if run.marks.approve() { digests.places() } else { Vec::new() };
     let mut position = 0;
     let mut events: Vec<Planned> = Vec::new();
     for (number, (event, &in_scope)) in opened.document.events.iter().zip(&opened.in_scope).enumerate() {
         let fingerprint = digests.fingerprint(number);
         let mark = run.marks.of(fingerprint);
+        let was_approved = places.get(number).is_some_and(|place| mark.is_approved(*place, !standing.broken));
         // Whether the same stood before it in this body less often than it was counted.
         let mut known = || match told.iter_mut().find(|(told, _)| *told == fingerprint) {
             Some((_, times)) => {
@@ -166,9 +184,9 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
                 (false, None) if !known() => Count::Rising,
                 _ => Count::Nothing,
             };
-            let look = whole || same_frame.is_none_or(|head| head.frame_hit);
+            let look = whole || same_frame.is_none_or(|head| head.bits & FRAME_HIT != 0);
             let (is_new, alarmed) = (same_frame.is_none(), mark.bits & ALARM != 0);
-            Planned { look, is_new, count, alarmed, approved: !is_new && mark.bits & APPROVED != 0, ..Planned::default() }
+            Planned { look, is_new, count, alarmed, approved: !is_new && was_approved, ..Planned::default() }
         } else {
             let is_new = position >= standing.new_from;
             position += 1;
@@ -180,11 +198,12 @@ fn resent(opened: &Opened<'_, '_>, run: &Run, digests: &Digests, standing: &Stan
                 (true, true) if context.fallback => Count::Ordinary,
                 (_, true) => Count::Rising,
             };
-            let forged = if is_new { is_unseen(number, event, opened, run, context) } else { mark.bits & FORGED != 0 };
+            // What was known of it was known under the same conditions only.
+            let forged = if is_new || standing.stale { is_unseen(number, event, opened, run, context) } else { mark.bits & FORGED != 0 };
             // What nobody can say who wrote lowers nothing: else invented answers would wash what tools gave back.
             let count = if forged && count == Count::Ordinary { Count::Rising } else { count };
             let alarmed = (!is_new || standing.broken) && mark.bits & ALARM != 0;
-            let approved = !is_new && mark.bits & APPROVED != 0;
+            let approved = !is_new && was_approved;
             Planned { look: is_new || whole || mark.bits != 0, is_new, count, forged, alarmed, approved, ..Planned::default() }
         };
         events.push(Planned { in_scope, look: planned.look && in_scope, ..planned });
@@ -242,7 +261,8 @@ fn remember(
     approved: bool,
 ) {
     let same_frame = standing.head.filter(|head| head.frame == digests.frame);
-    let mut frame_hit = same_frame.is_some_and(|head| head.frame_hit) && !standing.is_whole(run);
+    let mut frame_hit = same_frame.is_some_and(|head| head.bits & FRAME_HIT != 0) && !standing.is_whole(run);
+    let places = if scanned.found.iter().any(|found| found.asks) { digests.places() } else { Vec::new() };
     for found in &scanned.found {
         let (planned, fingerprint) = (planned(plan, found), digests.fingerprint(found.event));
         let mut mark = run.marks.of(fingerprint);
@@ -257,11 +277,8 @@ fn remember(
         if planned.forged && (found.hit || found.hot) {
             mark.bits |= FORGED;
         }
-        match (found.asks, approved, planned.is_new) {
-            (true, true, _) => mark.bits |= APPROVED,
-            // The same text was approved before, at another place.
-            (true, false, true) => mark.bits &= !APPROVED,
-            _ => (),
+        if found.asks && (approved || !planned.approved) {
+            mark.approve(places.get(found.event).copied().unwrap_or(u8::MAX), approved);
         }
         let outside = opened.document.events.get(found.event).is_none_or(|event| event.message.is_none());
         if outside {
@@ -279,13 +296,16 @@ fn remember(
     let streak = scanned.streak.map_or(0, Streak::pack);
     run.heads.retain(|old| (old.events, old.chain) != (events, chain));
     let from = standing.head.map(|head| head.chain);
-    run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.last = false);
-    run.heads
-        .insert(0, Head { events, chain, frame: digests.frame, frame_hit, last: true, sum: rounded_up(scanned.alone.cusum()), streak });
-    if run.heads.len() > RUN_HEADS {
+    run.heads.iter_mut().filter(|old| Some(old.chain) == from).for_each(|old| old.bits &= !LAST);
+    let bits = if frame_hit { FRAME_HIT | LAST } else { LAST };
+    run.heads.insert(
+        0,
+        Head { events, chain, frame: digests.frame, under: standing.under, bits, sum: rounded_up(scanned.alone.cusum()), streak },
+    );
+    if run.heads.len() > run.most_heads() {
         // The one that the body went on from stays, for a turn that is said in other words. Other parts of histories go before ends of histories do.
-        let spare = run.heads.iter().rposition(|old| !old.last && Some(old.chain) != from);
-        run.heads.remove(spare.unwrap_or(RUN_HEADS));
+        let spare = run.heads.iter().rposition(|old| old.bits & LAST == 0 && Some(old.chain) != from);
+        run.heads.remove(spare.unwrap_or(run.heads.len() - 1));
     }
     run.tail = digests.messages.iter().map(|event| digests.fingerprint(*event)).collect();
     fits(&mut run.tail, RUN_TAIL);

@@ -45,7 +45,7 @@ impl Turns {
         self.pattern
     }
 
-    /// Forgets what was hit, since it was hit under another policy.
+    /// Forgets what was hit, since its bits mean other categories now.
     pub fn forget_hits(&mut self) {
         self.hits.clear();
         self.pattern = None;

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use super::kept::Last;
 use super::noted::OutgoingText;
 use super::plan::Count;
 use super::record::Fingerprint;
@@ -22,19 +23,22 @@ pub(crate) struct Within {
     given: Vec<Fingerprint>,
     key: RunKey,
     history: History,
+    refuses: bool,
     now_ms: u64,
     half_life_ms: u64,
     /// The texts that are coming, by the numbers that their messages give them.
     texts: Vec<((u32, u32), OutgoingText)>,
     /// All of them, as they come.
     joined: OutgoingText,
+    /// A message was judged.
+    begun: bool,
     /// Numbers of the calls that were counted, and whether the sum rose by them.
     calls: Vec<((u32, u32), bool)>,
 }
 
 impl Within {
     pub fn new(run: &Run, context: &Context<'_>) -> Self {
-        let Context { key, history, half_life_ms, now_ms, .. } = *context;
+        let Context { key, history, refuses, half_life_ms, now_ms, .. } = *context;
         let (noted, joined) = (Noted::default(), OutgoingText::new(key));
         Within {
             run: run.clone(),
@@ -42,10 +46,12 @@ impl Within {
             given: Vec::new(),
             key: *key,
             history,
+            refuses,
             now_ms,
             half_life_ms,
             texts: Vec::new(),
             joined,
+            begun: false,
             calls: Vec::new(),
         }
     }
@@ -79,10 +85,15 @@ impl Within {
             history: self.history,
             fallback: false,
             unseen_assistant: false,
+            refuses: self.refuses,
             half_life_ms: self.half_life_ms,
             now_ms: self.now_ms,
             approved: None,
         };
+        // What is said twice in one stream is said twice.
+        if self.begun {
+            self.run.last.set(hint.direction, None);
+        }
         // Streams say a call in pieces, and then some say it whole, once or twice. It counts once, and if the first part says nothing, with a later one.
         let is_call = |event: &Event<'_>| event.channel == Channel::ToolCall && !opened.document.format.is_json_rpc();
         let slots: Vec<Option<(u32, u32)>> = opened.document.events.iter().map(|event| is_call(event).then_some(event.slot)).collect();
@@ -95,6 +106,10 @@ impl Within {
             });
         }
         let settled = opened.settle(&self.run, &context);
+        let is_other = |last: &&Last| self.run.last.get(hint.direction) != Some(*last);
+        if let Some(last) = settled.run.last.get(hint.direction).filter(is_other) {
+            self.noted.last = Some(last.clone());
+        }
         for (number, slot) in slots.into_iter().enumerate() {
             let Some(slot) = slot else { continue };
             let hot = settled.counted.hot.iter().any(|hot| hot.event == number);
@@ -105,6 +120,7 @@ impl Within {
         }
         super::fits(&mut self.calls, MAX_STREAM_SLOTS);
         self.run = settled.run;
+        self.begun = true;
         self.noted.add(settled.counted);
         settled.judgement
     }
@@ -112,6 +128,10 @@ impl Within {
     /// What is to be stored in the run and was not given yet.
     pub fn take_noted(&mut self, ended: Ended) -> Noted {
         let mut noted = core::mem::take(&mut self.noted);
+        if ended == Ended::Nothing && noted.counts_nothing() {
+            // Pieces of text come often.
+            self.noted.last = noted.last.take();
+        }
         if ended > Ended::Nothing {
             self.texts.iter().for_each(|(_, text)| noted.left(text.end()));
         }

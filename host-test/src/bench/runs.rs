@@ -31,6 +31,7 @@ pub fn measure(samples: Samples) -> anyhow::Result<Vec<Line>> {
         history: History::Resent,
         fallback: false,
         unseen_assistant: false,
+        refuses: true,
         half_life_ms: 3_600_000,
         now_ms: 1,
         approved: None,

@@ -17,6 +17,8 @@ const PATH: &str = "/v1/chat/completions";
 const IMAGE_BYTES: usize = 1 << 20;
 const STREAMS: usize = 1000;
 const STREAM_BYTES: usize = 4096;
+/// A secret, so that runs are remembered.
+const KEYS: &str = "\"keys\":[{\"id\":\"bench\",\"secret\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}],";
 
 /// All lines about the module, on every engine that is built in.
 ///
@@ -27,6 +29,7 @@ pub fn measure(path: &Path, samples: Samples) -> anyhow::Result<Vec<Line>> {
     let mut lines = sizes(&wasm)?;
     for engine in Engine::value_variants() {
         lines.extend(speeds(&wasm, *engine, samples)?);
+        lines.extend(state(&wasm, *engine, samples)?);
     }
     lines.extend(memory(&wasm)?);
     Ok(lines)
@@ -69,6 +72,39 @@ fn speeds(wasm: &[u8], engine: Engine, samples: Samples) -> anyhow::Result<Vec<L
         let body = image(IMAGE_BYTES);
         let fuel = gateway.exchange(&Request::post_json(PATH, body.clone()), &UpstreamReply::ok())?.fuel as f64 / body.len() as f64;
         lines.push(Line::new(format!("{name}, 1 MB image part"), fuel, "fuel/byte").at_most(2.0));
+    }
+    Ok(lines)
+}
+
+/// What loading, updating and storing a run and its caller add to a request that is judged whole either way: a tool call, whose history the server keeps.
+fn state(wasm: &[u8], engine: Engine, samples: Samples) -> anyhow::Result<Vec<Line>> {
+    let name = format!("{engine:?}").to_lowercase();
+    let mut measured = Vec::new();
+    for keys in ["", KEYS] {
+        let config = format!("{{\"version\":1,{keys}\"defaults\":{{\"mode\":\"enforce\"}}}}");
+        let mut gateway = Gateway::start(wasm, &config, Options { engine, ..Options::default() })?;
+        let mut number = 0;
+        let mut call = || {
+            number += 1;
+            let text = format!("{number:08} {}", chat(Kind::Benign, STREAM_BYTES).replace(['"', '\\', '{', '}'], " "));
+            let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}});
+            Request::post_json("/mcp", body.to_string()).header("mcp-session-id", "bench").header("authorization", "Bearer bench")
+        };
+        gateway.exchange(&call(), &UpstreamReply::ok())?;
+        let fuel = gateway.exchange(&call(), &UpstreamReply::ok())?.fuel;
+        let mut trapped = None;
+        let seconds = time_of(samples, || {
+            trapped = gateway.exchange(&call(), &UpstreamReply::ok()).err();
+            gateway.take_logs();
+        });
+        ensure!(trapped.is_none(), "{trapped:?}");
+        measured.push((seconds, fuel as f64));
+    }
+    let added = |of: fn(&(f64, f64)) -> f64| of(&measured[1]) - of(&measured[0]);
+    let what = format!("{name}, a 4 KB tool call: added by its run's state");
+    let mut lines = vec![Line::new(what.clone(), added(|(seconds, _)| seconds * 1e6), "us")];
+    if measured[0].1 > 0.0 {
+        lines.push(Line::new(what, added(|(_, fuel)| *fuel), "fuel"));
     }
     Ok(lines)
 }

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use floodmark_core::run::{Caller, Context, Counted, History, Noted, Opened, Run, Settled};
 use floodmark_core::streamed::Streamed;
-use floodmark_core::wire::{Body, Format, IdKind, IssueKind};
+use floodmark_core::wire::{Body, Direction, Format, IdKind, IssueKind};
 use floodmark_core::{Hint, Judgement};
 
 use super::Exchange;
 use super::asking::Asking;
 use super::proof::Proof;
-use crate::config::{Ruleset, RunFrom, UnseenAssistant};
+use crate::config::{OnBlock, Ruleset, RunFrom, UnseenAssistant};
 use crate::headers::Fields;
 use crate::host::Host;
 use crate::session::{Identity, NONE, Named, Taught};
@@ -105,7 +105,7 @@ impl Exchange {
         let (Some(state), Some(identity), Some(within)) = (&shared.state, self.identity.clone(), self.within) else {
             return opened.alone();
         };
-        let mut context = self.context(state, within, host);
+        let mut context = self.context(state, within, host, hint.direction);
         let now_ms = context.now_ms;
         let mut asking = Asking::new(&state.approvals, &shared.metrics.approvals, identity.caller.tag(), within, now_ms);
         let (mut last, mut lost) = (None, false);
@@ -152,13 +152,19 @@ impl Exchange {
         judgement
     }
 
-    fn context<'c>(&self, state: &'c State, within: Within, host: &dyn Host) -> Context<'c> {
+    fn context<'c>(&self, state: &'c State, within: Within, host: &dyn Host, direction: Direction) -> Context<'c> {
         let settings = &self.rules.settings;
+        let refuses = match direction {
+            Direction::Request => settings.action == OnBlock::Reject,
+            // Only requests are redacted.
+            Direction::Response => settings.action != OnBlock::Label,
+        };
         Context {
             key: &state.event_key,
             history: within.history,
             fallback: within.named.is_none_or(|named| named.is_fallback()),
             unseen_assistant: settings.responses.read && settings.session.unseen_assistant == UnseenAssistant::User,
+            refuses: refuses && self.is_enforced(),
             half_life_ms: state.half_life_ms,
             now_ms: now_ms(host),
             approved: None,
@@ -168,7 +174,7 @@ impl Exchange {
     /// A stream is judged within the run as it stands now.
     pub(super) fn follow_within(&self, host: &dyn Host, streamed: &mut Streamed) {
         if let (Some(state), Some(identity), Some(within)) = (&self.shared.state, &self.identity, self.within) {
-            let context = self.context(state, within, host);
+            let context = self.context(state, within, host, Direction::Response);
             let stands = within.named.map(|named| state.runs.get(host, &named.id, Some(&identity.caller.tag()), context.now_ms));
             let run = match stands {
                 Some(Ok(Some(entry))) => stored_run(Some(&entry.payload)).0,
@@ -205,7 +211,7 @@ impl Exchange {
         let shared = Rc::clone(&self.shared);
         let (Some(state), Some(identity), Some(within)) = (&shared.state, &self.identity, self.within) else { return };
         let Some(named) = within.named.filter(|_| !noted.is_empty()) else { return };
-        let context = self.context(state, within, host);
+        let context = self.context(state, within, host, Direction::Response);
         let mut heat = 0.0;
         let mut add = |standing: Option<&[u8]>| {
             let (mut run, _) = stored_run(standing);

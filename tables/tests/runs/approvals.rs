@@ -80,10 +80,48 @@ fn an_alarm_may_ask() {
     for context in [resent(), kept()] {
         let first = settle_with(judge, &Run::default(), &told, context);
         assert_eq!(first.judgement.verdict, Verdict::Ask);
-        let told = if context.history == History::Kept { &told[3..] } else { &told[..] };
-        let again = settle_with(judge, &first.run, told, context);
+        let again = settle_with(judge, &first.run, &told, context);
         assert_eq!((again.judgement.verdict, asked(&again)), (Verdict::Ask, asked(&first)));
-        let approved = settle_with(judge, &first.run, told, Context { approved: asked(&again), ..context });
+        let approved = settle_with(judge, &first.run, &told, Context { approved: asked(&again), ..context });
         assert_eq!(approved.judgement.verdict, Verdict::Flag);
+    }
+}
+
+/// The same call asked for once more and refused: the first stays approved, the second is not, until it is left out or approved itself.
+#[test]
+fn a_refused_second_takes_nothing_back() {
+    let judge = judge_with(&[ASKS]);
+    let refuses = Context { refuses: true, ..resent() };
+    let settle = |run: &Run, messages: &[Message], approved| settle_with(judge, run, messages, Context { approved, ..refuses });
+    let told = vec![message("user", "Hi"), message("call", MILD)];
+    let first = settle(&Run::default(), &told, None);
+    let run = settle(&first.run, &told, asked(&first)).run;
+    let more = [told.as_slice(), &[message("tool", "done"), message("assistant", "Well."), message("user", "next")]].concat();
+    let run = settle(&run, &more, None).run;
+    let twice = [more.as_slice(), &[message("call", MILD)]].concat();
+    let mut refused = settle(&run, &twice, None);
+    for _ in 0..3 {
+        assert_eq!(refused.judgement.verdict, Verdict::Ask);
+        refused = settle(&refused.run, &twice, None);
+    }
+    let without = settle(&refused.run, &more, None);
+    assert_eq!((without.judgement.verdict, asked(&without)), (Verdict::Flag, None));
+    // Approved, both are.
+    let binding = asked(&refused);
+    let both = settle(&refused.run, &twice, binding);
+    let after = [twice.as_slice(), &[message("tool", "done too")]].concat();
+    assert_eq!(settle(&both.run, &after, None).judgement.verdict, Verdict::Flag);
+    // Without the first, the second is not taken for it.
+    let mut window = settle(&refused.run, &twice[2..], None);
+    for _ in 0..3 {
+        assert_eq!((window.judgement.verdict, window.judgement.run.map(|run| run.new_events)), (Verdict::Ask, Some(0)));
+        window = settle(&window.run, &twice[2..], None);
+    }
+    // The same text in another branch is none of those: neither when it is new there, nor when it is sent again.
+    let branch = [message("user", "Hello"), message("call", MILD)];
+    let mut other = settle(&both.run, &branch, None);
+    for _ in 0..3 {
+        assert_eq!(other.judgement.verdict, Verdict::Ask);
+        other = settle(&other.run, &branch, None);
     }
 }

@@ -53,6 +53,30 @@ fn sub_agents_go_on_from_their_own() {
     }
 }
 
+/// Seven agents that work in turn in one session, each with steps that are a little suspicious: each goes on from its own history, so what
+/// is said between them lowers the sum.
+#[test]
+fn seven_agents_in_turn_are_no_rewritten_history() {
+    let mut histories: Vec<Vec<Message>> = (0..7).map(|agent| vec![message("user", format!("{CLEAN} For agent {agent}."))]).collect();
+    let mut run = Run::default();
+    for step in 0..8 {
+        for (agent, history) in histories.iter_mut().enumerate() {
+            let text = if step == 4 { format!("{MILD} {agent}") } else { format!("{CLEAN} {agent} {step}") };
+            history.push(message("tool", text));
+            let settled = settle(&run, history, resent());
+            let facts = settled.judgement.run.expect("it was in a run");
+            // What begins beside another is told from the start.
+            assert!(
+                facts.rewritten == (step == 0 && agent > 0) && settled.judgement.verdict < floodmark_core::Verdict::Block,
+                "agent {agent}, step {step}"
+            );
+            assert_eq!(facts.new_events, if step == 0 { 2 } else { 1 }, "agent {agent}, step {step}");
+            run = settled.run;
+        }
+    }
+    assert_eq!((run.events(), run.rewritten()), (2 + 7 * 7, 6));
+}
+
 /// What stands outside the messages is looked at again when it changes, and flags as long as it is there.
 #[test]
 fn the_frame_is_looked_at_when_it_changes() {
@@ -103,12 +127,6 @@ fn another_policy_looks_at_everything_again() {
     let mut opened = lenient.open(&body, Hint::default());
     let settled = opened.settle(&run, &resent());
     assert_eq!((opened.looked_at(), settled.run.events(), settled.run.cusum()), (3, 3, run.cusum()));
-    // In a kept history old hits say nothing any more: category numbers are the policy's.
-    let hits: Vec<Message> = (0..2).map(|at| message("user", format!("{MILD} {at}"))).collect();
-    let run = settle_with(&JUDGE, &Run::default(), &hits, kept()).run;
-    let next = settle_with(lenient, &run, &[message("user", CLEAN)], kept());
-    assert_eq!((next.judgement.score.score, next.run.turns()), (0.0, 3));
-    assert!(settle_with(&JUDGE, &run, &[message("user", CLEAN)], kept()).judgement.score.score > 0.4);
 }
 
 /// After one half-life half is left, and a clock that runs back stands still.

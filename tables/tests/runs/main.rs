@@ -3,8 +3,10 @@
 mod approvals;
 mod assistant;
 mod callers;
+mod conditions;
 mod histories;
 mod incremental;
+mod kept;
 mod records;
 mod rewritten;
 mod streams;
@@ -72,6 +74,7 @@ fn resent() -> Context<'static> {
         history: History::Resent,
         fallback: false,
         unseen_assistant: false,
+        refuses: false,
         half_life_ms: 3_600_000,
         now_ms: 1_000_000,
         approved: None,
