@@ -134,3 +134,31 @@ fn what_waits_for_an_approval_is_its_callers_as_far_as_that_is_proven() {
         assert_eq!(f32::from_le_bytes(bytes[28..32].try_into().expect("four")), heat, "{status}");
     }
 }
+
+/// Our own refusal may have status 200, and what names no model's work may be public.
+#[test]
+fn no_answer_of_ours_and_none_to_a_request_without_a_body_proves_anybody() {
+    let proven = |vm: &Vm| {
+        let state = vm.shared.state.as_ref().expect("there are keys");
+        let fields = Fields::new(vec![(b"x-api-key".to_vec(), b"k".to_vec())]);
+        let caller = Caller::of(state, &vm.shared.rules.defaults.settings.session, &fields, &vm.host);
+        let entry = state.callers.get(&vm.host, &caller.key(), Some(&caller.tag()), 0).expect("shared data");
+        entry.is_some_and(|entry| floodmark_core::run::Caller::decode(&entry.payload).expect("a caller").is_proven())
+    };
+    let answer = |vm: &Vm, filter: &mut Filter| {
+        vm.host.answer(&[(":status", "200"), ("content-type", "application/json")]);
+        filter.response_headers(&vm.host, true);
+    };
+    let refusing = vm(r#","reply":{"style":"refusal"}"#);
+    let mut filter = Filter::new(Rc::clone(&refusing.shared));
+    send(&refusing.host, &mut filter, post("/v1/responses", &[("x-api-key", "k")]), &[hot(0).as_bytes()], false);
+    assert_eq!(refusing.host.replies.borrow()[0].status, 200);
+    answer(&refusing, &mut filter);
+    assert!(!proven(&refusing));
+    let public = vm("");
+    let mut filter = Filter::new(Rc::clone(&public.shared));
+    send(&public.host, &mut filter, post("/v1/responses", &[("x-api-key", "k")]), &[], false);
+    answer(&public, &mut filter);
+    assert!(!proven(&public));
+    assert!(!public.accepted("k", &conversation("c", "Hello.")) && proven(&public), "as it is by any that counts");
+}
