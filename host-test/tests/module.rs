@@ -95,8 +95,8 @@ const FEATURES: [&str; 8] = [
     "sign-ext",
 ];
 
-/// Envoy compiles all code at every start, 0.9 ms a KB. The budget was 350 KB; docs/decisions.md 88 says why it is more, and runs and endpoints took 115 KB.
-const CODE_BYTES: u64 = 550 * 1024;
+/// Envoy compiles all code at every start, 0.9 ms a KB. The budget was 350 KB; docs/decisions.md 88 and 181 say why it is more.
+const CODE_BYTES: u64 = 565 * 1024;
 const DATA_BYTES: u64 = 640 * 1024;
 
 fn module() -> Module {
