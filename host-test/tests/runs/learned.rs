@@ -103,14 +103,15 @@ fn an_mcp_session_is_its_callers_own() {
     let begun = initialize(&mut gateway, KEY, "s1");
     assert_eq!(run(&begun), "-", "nothing names a run yet");
     assert_eq!(gateway.metric("floodmark_runs_source=none"), Some(1));
-    let call = |gateway: &mut Gateway, key: &str, session| {
-        gateway.exchange(&tool_call(key, Some(session), "Rome"), &tool_result("Sunny.")).unwrap()
+    let call = |gateway: &mut Gateway, key: &str, session, city| {
+        gateway.exchange(&tool_call(key, Some(session), city), &tool_result("Sunny.")).unwrap()
     };
-    let [first, second, other] = [(KEY, "s1"), (KEY, "s1"), (KEY, "s2")].map(|(key, session)| call(&mut gateway, key, session));
+    let calls = [("s1", "Rome"), ("s1", "Oslo"), ("s2", "Rome")];
+    let [first, second, other] = calls.map(|(session, city)| call(&mut gateway, KEY, session, city));
     assert_eq!((run(&first), run(&first) == run(&other)), (run(&second), false));
     // The call and its result are each an event.
     assert_eq!([&first, &second, &other].map(events), [1, 3, 1]);
-    let foreign = call(&mut gateway, "sk-2", "s1");
+    let foreign = call(&mut gateway, "sk-2", "s1", "Rome");
     assert!(run(&foreign) != run(&first) && events(&foreign) == 1);
     assert_eq!(counted(&gateway, "foreign", "ids"), 1, "another caller's session was used");
     let line = gateway.logs().iter().rev().find(|line| line.text.starts_with("floodmark response")).unwrap();
