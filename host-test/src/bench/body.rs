@@ -97,6 +97,14 @@ pub fn chat(kind: Kind, bytes: usize) -> String {
     body + END
 }
 
+/// An MCP tool call with harmless text of some `bytes`. No two numbers give the same, so that each is judged whole whatever came before.
+#[must_use]
+pub fn tool_call(bytes: usize, number: usize) -> String {
+    let text = format!("{number:08} {}", chat(Kind::Benign, bytes).replace(['"', '\\', '{', '}'], " "));
+    serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}})
+        .to_string()
+}
+
 /// An OpenAI chat body with one image part of `bytes` base64 characters, which is not scanned as text.
 #[must_use]
 pub fn image(bytes: usize) -> String {

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::ensure;
-
-use super::body::{Kind, chat};
+use super::body::{Kind, chat, tool_call};
 use super::gateway::{Effort, NEVER_BLOCKS, PATH, added_us};
 use super::line::Line;
-use super::load::{BLOCK, WARM_UP, latency};
-use crate::client::{Call, Connection, Protocol};
+use super::load::{latency, latency_of};
+use crate::client::Call;
 use crate::envoy::{Config, Envoy, Options};
 use crate::upstream::Upstream;
 
@@ -28,25 +26,12 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
     let envoys = [Envoy::start(&options, &alone).await?, Envoy::start(&options, &kept).await?];
     let mut lines = Vec::new();
     let mut number = 0;
-    let mut rounds = [Vec::new(), Vec::new()];
-    let mut connections = Vec::new();
-    for envoy in &envoys {
-        connections.push(Connection::open(envoy.address(), Protocol::Http1).await?);
-    }
-    for _ in 0..effort.blocks {
-        for (connection, blocks) in connections.iter_mut().zip(&mut rounds) {
-            let mut block = Vec::with_capacity(BLOCK);
-            for at in 0..WARM_UP + BLOCK {
-                number += 1;
-                let answer = connection.send(tool_call(4096, number)).await?;
-                ensure!(answer.status == 200, "status {}: {}", answer.status, answer.text());
-                if at >= WARM_UP {
-                    block.push(answer.elapsed.as_secs_f64());
-                }
-            }
-            blocks.push(block);
-        }
-    }
+    let rounds = latency_of(&envoys.each_ref().map(Envoy::address), effort.blocks, |_| {
+        number += 1;
+        let body = tool_call(4096, number);
+        Call::post("/mcp", body).header("mcp-session-id", "bench").header("authorization", "Bearer bench")
+    })
+    .await?;
     let what = "Envoy, a 4 KB tool call, history kept by the server: p50 added by its run's state";
     lines.push(Line::new(what, added_us(&rounds[1], &rounds[0]), "us"));
     for (what, call) in [("a 4 KB chat sent again", history(4096)), ("a 64 KB chat sent again", history(65_536))] {
@@ -55,14 +40,6 @@ pub async fn measure(binary: &Path, wasm: &Path, effort: Effort) -> anyhow::Resu
         lines.push(Line::new(format!("Envoy, {what}: p50 added by its run's state"), added_us(&blocks[1], &blocks[0]), "us"));
     }
     Ok(lines)
-}
-
-/// Judged whole each time, whatever came before, since no two are alike: what is added is the state alone.
-fn tool_call(bytes: usize, number: usize) -> Call {
-    let text = format!("{number:08} {}", chat(Kind::Benign, bytes).replace(['"', '\\', '{', '}'], " "));
-    let body =
-        serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}});
-    Call::post("/mcp", body.to_string()).header("mcp-session-id", "bench").header("authorization", "Bearer bench")
 }
 
 /// With state nothing in it is new after the first time.

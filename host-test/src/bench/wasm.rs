@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use clap::ValueEnum as _;
 
-use super::body::{Kind, chat, image};
+use super::body::{Kind, chat, image, tool_call};
 use super::line::Line;
 use super::native::{SIZES, per_kb};
 use super::stats::{Samples, time_of};
@@ -86,9 +86,9 @@ fn state(wasm: &[u8], engine: Engine, samples: Samples) -> anyhow::Result<Vec<Li
         let mut number = 0;
         let mut call = || {
             number += 1;
-            let text = format!("{number:08} {}", chat(Kind::Benign, STREAM_BYTES).replace(['"', '\\', '{', '}'], " "));
-            let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": text}}});
-            Request::post_json("/mcp", body.to_string()).header("mcp-session-id", "bench").header("authorization", "Bearer bench")
+            Request::post_json("/mcp", tool_call(STREAM_BYTES, number))
+                .header("mcp-session-id", "bench")
+                .header("authorization", "Bearer bench")
         };
         gateway.exchange(&call(), &UpstreamReply::ok())?;
         let fuel = gateway.exchange(&call(), &UpstreamReply::ok())?.fuel;
