@@ -1,6 +1,7 @@
 //! A body that was read, and is looked at as far as its judgement needs.
 
 use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use super::key::{Of, channel_byte};
@@ -23,13 +24,13 @@ pub struct Opened<'j, 'b> {
     /// What was found in each event that was looked at.
     looked: Vec<Option<Looked>>,
     own_unread: bool,
-    digests: Option<Digests>,
+    digests: Option<Rc<Digests>>,
     /// How each event counts where the server keeps the history; as any new one where it is not there.
     pub(super) counts: Vec<Count>,
 }
 
 /// Keyed digests of a body's events.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Digests {
     key: RunKey,
     /// Of each event.
@@ -142,10 +143,10 @@ impl<'j, 'b> Opened<'j, 'b> {
     }
 
     /// The digests of its events, made once.
-    pub(super) fn digests(&mut self, key: &RunKey) -> Digests {
+    pub(super) fn digests(&mut self, key: &RunKey) -> Rc<Digests> {
         match &self.digests {
-            Some(known) if known.key == *key => known.clone(),
-            _ => self.digests.insert(Digests::new(key, &self.document.events)).clone(),
+            Some(known) if known.key == *key => Rc::clone(known),
+            _ => Rc::clone(self.digests.insert(Rc::new(Digests::new(key, &self.document.events)))),
         }
     }
 }
