@@ -2,6 +2,7 @@
 
 mod admin;
 mod config;
+mod cpu;
 mod log;
 mod memory;
 mod start;
