@@ -102,7 +102,7 @@ async fn requests(envoys: &[Envoy], bytes: usize, size: &str, effort: Effort, li
 }
 
 /// Median over the rounds of what a block's median is above that of the other's block in the same round.
-pub(super) fn added_us(blocks: &Blocks, base: &Blocks) -> f64 {
+fn added_us(blocks: &Blocks, base: &Blocks) -> f64 {
     let of = |times: &Vec<f64>| median(&mut times.clone());
     let mut differences: Vec<f64> = blocks.iter().zip(base).map(|(block, base)| of(block) - of(base)).collect();
     median(&mut differences) * 1e6

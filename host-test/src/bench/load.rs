@@ -22,34 +22,33 @@ pub type Blocks = Vec<Vec<f64>>;
 /// # Errors
 /// When an answer is missing or its status is not 200.
 pub async fn latency(targets: &[(SocketAddr, Call)], rounds: usize) -> anyhow::Result<Vec<Blocks>> {
-    let addresses: Vec<SocketAddr> = targets.iter().map(|(address, _)| *address).collect();
-    latency_of(&addresses, rounds, |at| targets[at].1.clone()).await
-}
-
-/// The same with a call made for each request, by the number of its address.
-///
-/// # Errors
-/// When an answer is missing or its status is not 200.
-pub async fn latency_of(addresses: &[SocketAddr], rounds: usize, mut call: impl FnMut(usize) -> Call) -> anyhow::Result<Vec<Blocks>> {
     let mut connections = Vec::new();
-    for address in addresses {
+    for (address, _) in targets {
         connections.push(Connection::open(*address, Protocol::Http1).await?);
     }
-    let mut blocks = vec![Blocks::new(); addresses.len()];
+    let mut blocks = vec![Blocks::new(); targets.len()];
     for _ in 0..rounds {
-        for (target, (connection, blocks)) in connections.iter_mut().zip(&mut blocks).enumerate() {
-            let mut block = Vec::with_capacity(BLOCK);
-            for at in 0..WARM_UP + BLOCK {
-                let answer = connection.send(call(target)).await?;
-                ensure!(answer.status == 200, "status {}: {}", answer.status, answer.text());
-                if at >= WARM_UP {
-                    block.push(answer.elapsed.as_secs_f64());
-                }
-            }
-            blocks.push(block);
+        for ((connection, (_, call)), blocks) in connections.iter_mut().zip(targets).zip(&mut blocks) {
+            blocks.push(block(connection, || call.clone()).await?);
         }
     }
     Ok(blocks)
+}
+
+/// One block: each request is made anew. Gives the times that count.
+///
+/// # Errors
+/// When an answer is missing or its status is not 200.
+pub async fn block(connection: &mut Connection, mut call: impl FnMut() -> Call) -> anyhow::Result<Vec<f64>> {
+    let mut times = Vec::with_capacity(BLOCK);
+    for at in 0..WARM_UP + BLOCK {
+        let answer = connection.send(call()).await?;
+        ensure!(answer.status == 200, "status {}: {}", answer.status, answer.text());
+        if at >= WARM_UP {
+            times.push(answer.elapsed.as_secs_f64());
+        }
+    }
+    Ok(times)
 }
 
 /// Requests a second over `connections` at once, each sending one request after another for `time`.

@@ -94,10 +94,10 @@ fn state(wasm: &[u8], engine: Engine, samples: Samples) -> anyhow::Result<Vec<Li
         };
         // As many as fill what is remembered. None may be more than clean, or what is measured is the log line of a verdict.
         let mut fuel = 0;
-        for number in 0..WARM_CALLS {
+        for at in 0..WARM_CALLS {
             let exchange = gateway.exchange(&call(), &UpstreamReply::ok())?;
             let verdict = exchange.state("floodmark.verdict").unwrap_or("none");
-            ensure!(verdict == "allow", "tool call {number} got {verdict}");
+            ensure!(verdict == "allow", "tool call {at} got {verdict}");
             fuel = exchange.fuel;
         }
         let mut trapped = None;
