@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::noted::HotEvent;
 use super::record::{Fingerprint, MAX_SUM};
-use super::{Context, Counted, MAX_MS, Unreadable, fits, passed};
+use super::{Context, Counted, MAX_MS, Unreadable, fits, heat, passed};
 use crate::conversation::drop_too;
 use crate::judge::{Judge, Judgement};
 use crate::limits::{CALLER_ALARMS, CALLER_KNOWN, MAX_CALLER_BYTES, MAX_DROPPED, MAX_REASONS};
@@ -50,10 +50,9 @@ impl Caller {
         postcard::to_extend(self, Vec::from([VERSION])).unwrap_or_default()
     }
 
-    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and 1 if it ever reached the alarm level. How often it did is
-    /// no matter, since whoever alarms on purpose can do so at will.
+    /// How much an eviction of it would forget, which is what eviction compares.
     pub fn heat(&self) -> f32 {
-        self.cusum as f32 + self.alarms.min(1) as f32
+        heat(self.cusum, self.alarms > 0)
     }
 
     /// Whether an upstream ever accepted a request of it. Of others nobody knows that they are anybody's.

@@ -116,6 +116,12 @@ fn passed(touched_ms: u64, now_ms: u64, half_life_ms: u64) -> (u64, f64) {
     (now_ms, libm::exp2(-halves))
 }
 
+/// How much is lost with a record: its running sum, and 1 if that ever reached the alarm level. How often it did is no matter, since whoever alarms on purpose can
+/// do so at will.
+fn heat(cusum: f64, has_alarmed: bool) -> f32 {
+    cusum as f32 + f32::from(u8::from(has_alarmed))
+}
+
 /// A short digest of what a body is judged under besides its run: under other conditions the judgement says nothing.
 fn conditions(opened: &Opened<'_, '_>, context: &Context<'_>) -> [u8; 3] {
     let mut digest = context.key.digest(key::Of::Conditions);

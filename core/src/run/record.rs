@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::kept::Lasts;
 use super::marks::Marks;
 use super::turns::Turns;
-use super::{Context, Counted, MAX_MS, Noted, fits, passed};
+use super::{Context, Counted, MAX_MS, Noted, fits, heat, passed};
 use crate::conversation::{Streak, Turn};
 use crate::detected::Detecting;
 use crate::judge::Judge;
@@ -136,10 +136,9 @@ impl Run {
         self.heads.truncate(self.most_heads());
     }
 
-    /// How much an eviction of it would forget, which is what eviction compares: the running sum, and 1 if it ever reached the alarm level. How often it did is
-    /// no matter, since whoever alarms on purpose can do so at will.
+    /// How much an eviction of it would forget, which is what eviction compares.
     pub fn heat(&self) -> f32 {
-        self.cusum as f32 + f32::from(self.alarms.min(1))
+        heat(self.cusum, self.alarms > 0)
     }
 
     /// Events that counted: user messages, tool results and calls.
