@@ -22,6 +22,7 @@ pub mod conversation;
 pub mod detected;
 pub mod detector;
 mod hash;
+pub mod instructions;
 pub mod judge;
 pub mod limits;
 mod look;
@@ -45,6 +46,7 @@ pub mod wire;
 
 pub use detected::Detected;
 pub use detector::Detector;
+pub use instructions::Likeness;
 pub use judge::{Hint, Judge, Judgement};
 pub use policy::Policy;
 pub use reason::Reason;

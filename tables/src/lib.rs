@@ -7,14 +7,16 @@ mod generated {
     pub mod categories;
     pub mod detector;
     pub mod folds;
+    pub mod instructions;
 }
 
 use floodmark_core::Tables;
 pub use generated::categories::CATEGORIES;
 pub use generated::detector::DETECTOR;
+pub use generated::instructions::INSTRUCTIONS;
 
 /// All of them, as a judge takes them.
-pub static TABLES: Tables<'static> = Tables { categories: &CATEGORIES, detector: Some(&DETECTOR) };
+pub static TABLES: Tables<'static> = Tables { categories: &CATEGORIES, detector: Some(&DETECTOR), instructions: Some(&INSTRUCTIONS) };
 /// Those for patterns alone, for measuring and testing what they do.
 pub static PATTERNS: Tables<'static> = Tables { detector: None, ..TABLES };
 
