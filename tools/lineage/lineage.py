@@ -1,8 +1,8 @@
 """Checks Floodmark's lineage format without any of its code.
 
-    lineage.py check VECTORS ORACLE   every vector and every case of the oracle; says what fails
-    lineage.py write VECTORS          makes the vectors anew
-    lineage.py bench N...             median microseconds of verifying a chain of N records, as JSON
+    lineage.py check VECTORS ORACLE PAGE   every vector, every case of the oracle, and the page's example; says what fails
+    lineage.py write VECTORS               makes the vectors anew
+    lineage.py bench N...                  median microseconds of verifying a chain of N records, as JSON
 """
 
 import json
@@ -18,9 +18,16 @@ import vectors
 from sealed import content_digest, record_hash, seal, sub_key
 
 
-def check(vectors_file, oracle_file):
-    """Gives how many cases passed; leaves with a list of those that did not."""
-    passed, failed = vectors.check(json.loads(Path(vectors_file).read_text()))
+def check(vectors_file, oracle_file, page_file):
+    """Whether all is as it should be; prints a line for each that is not, and how many are."""
+    given = json.loads(Path(vectors_file).read_text())
+    passed, failed = vectors.check(given)
+    first, page = given["valid"][0], Path(page_file).read_text()
+    for line in (f"body    {first['sealed'][:-64]}", f"tag     {first['sealed'][-64:]}", f"hash    {first['hash']}"):
+        if line in page.splitlines():
+            passed += 1
+        else:
+            failed.append(f"{page_file}: its example lacks the line {line}")
     oracle = json.loads(Path(oracle_file).read_text())
     for case in oracle["cases"]:
         for name, (expected, found) in run_case(case).items():
@@ -89,8 +96,8 @@ def bench(lengths):
 
 def main(arguments):
     match arguments:
-        case ["check", vectors_file, oracle_file]:
-            return check(vectors_file, oracle_file)
+        case ["check", vectors_file, oracle_file, page_file]:
+            return check(vectors_file, oracle_file, page_file)
         case ["write", vectors_file]:
             text = json.dumps(vectors.make(random.Random(7)), indent=1) + "\n"
             fresh = f"{vectors_file}.new"
