@@ -194,7 +194,13 @@ fn statistics(sh: &Sh) -> Result<String> {
 fn lineage(sh: &Sh) -> Result<String> {
     let (python, _) = venv::ensure_listed(sh, LINEAGE)?;
     let mut check = sh::cmd(python);
-    check.args(["tools/lineage/lineage.py", "check", "testdata/lineage/vectors.json", "testdata/lineage/oracle.json", "docs/lineage-format.md"]);
+    check.args([
+        "tools/lineage/lineage.py",
+        "check",
+        "testdata/lineage/vectors.json",
+        "testdata/lineage/oracle.json",
+        "docs/lineage-format.md",
+    ]);
     check.env("PYTHONDONTWRITEBYTECODE", "1");
     sh.run(&mut check)?;
     let Sh::Log(log) = sh else { return Ok(String::new()) };
