@@ -22,7 +22,7 @@ pub static PATTERNS: Tables<'static> = Tables { detector: None, ..TABLES };
 
 #[cfg(test)]
 mod tests {
-    use super::{CATEGORIES, DETECTOR};
+    use super::{CATEGORIES, DETECTOR, INSTRUCTIONS};
     use floodmark_core::detector::Model;
     use floodmark_core::limits::MAX_CATEGORIES;
 
@@ -48,6 +48,7 @@ mod tests {
         for (name, size) in [
             ("categories", 8 * CATEGORIES.filter.bits.len() + CATEGORIES.tails.size_bytes() + programs),
             ("folds", CATEGORIES.folds.size_bytes()),
+            ("instructions", INSTRUCTIONS.phrases.iter().map(|phrase| phrase.words.len() + 12).sum()),
             (
                 "detector",
                 DETECTOR

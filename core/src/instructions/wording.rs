@@ -295,3 +295,6 @@ fn rest_matches(text: &[u8], mut at: usize, rest: &[u8]) -> Option<usize> {
     }
     text.get(at).is_none_or(|byte| !is_word(*byte)).then_some(at)
 }
+
+#[cfg(test)]
+mod tests;
