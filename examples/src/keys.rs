@@ -20,7 +20,8 @@ pub fn ring(file: Option<&Path>) -> Result<KeyRing> {
             (std::fs::read_to_string(file).with_context(|| format!("cannot read the keys in {place}"))?, place)
         }
         None => {
-            let text = std::env::var(VARIABLE).map_err(|_| anyhow!("no keys: name a file with --keys, or set {VARIABLE}; README.md says how to make one"))?;
+            let text = std::env::var(VARIABLE)
+                .map_err(|_| anyhow!("no keys: name a file with --keys, or set {VARIABLE}; README.md says how to make one"))?;
             (text, VARIABLE.to_owned())
         }
     };

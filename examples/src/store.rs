@@ -3,15 +3,15 @@
 //! Each row has its content and its record. All versions of an entry stay, for what was made of them names them as parents. One sealed head over the
 //! whole store shows what no single row can: that rows are missing, or older ones were put back.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use data_encoding::HEXLOWER;
 use floodmark_core::lineage::{
-    self, AncestorRequest, CallRequest, Channel, CheckAnswer, CheckRequest, Digest, Effect, Gate, HeadFault, KeyRing, MintAnswer, MintRequest, StoreHead,
-    record_hash,
+    self, AncestorRequest, CallRequest, Channel, CheckAnswer, CheckRequest, Digest, Effect, Gate, HeadFault, KeyRing, MintAnswer,
+    MintRequest, StoreHead, record_hash,
 };
 use floodmark_core::{Judge, Policy};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
@@ -79,7 +79,10 @@ impl Store {
     pub fn create(options: Options) -> Result<Self> {
         let mut store = Store::connect(options)?;
         ensure!(store.sealed_head()?.is_none() && store.hashes()?.is_empty(), "the store is there already; leave `init` out");
-        ensure!(store.known()?.is_none(), "the counter file knows this store, so its rows and head were taken away: bring back a copy of the file");
+        ensure!(
+            store.known()?.is_none(),
+            "the counter file knows this store, so its rows and head were taken away: bring back a copy of the file"
+        );
         let head = StoreHead::new(&store.options.ring);
         store.change(head, |_, _| Ok(()))?;
         Ok(store)
@@ -91,7 +94,8 @@ impl Store {
     /// What is wrong with the head, and what to do.
     pub fn open(options: Options) -> Result<Self> {
         let mut store = Store::connect(options)?;
-        let sealed = store.sealed_head()?.context("the store has no head: make a new one with `init`; if it had one, somebody took it away")?;
+        let sealed =
+            store.sealed_head()?.context("the store has no head: make a new one with `init`; if it had one, somebody took it away")?;
         let head = store.verified(&sealed)?;
         store.head = Some((sealed, head));
         Ok(store)
@@ -175,8 +179,17 @@ impl Store {
     ///
     /// # Errors
     /// No such entry, or a use that cannot be checked.
-    pub fn recall(&self, principal: &str, entry: &str, wanted: &Use) -> Result<(String, CheckAnswer)> {
+    pub fn recall(&self, principal: &str, entry: &str, wanted: Use) -> Result<(String, CheckAnswer)> {
+        self.recall_for(principal, entry, |_| Ok(wanted))
+    }
+
+    /// The same, where what it is recalled for depends on the text. Nothing may be done because of the text before there is an answer.
+    ///
+    /// # Errors
+    /// No such entry, or a use that cannot be checked.
+    pub fn recall_for(&self, principal: &str, entry: &str, wanted: impl FnOnce(&str) -> Result<Use>) -> Result<(String, CheckAnswer)> {
         let row = self.newest(principal, entry)?.with_context(|| format!("{principal} has no entry {entry:?}"))?;
+        let wanted = wanted(&row.content)?;
         let request = CheckRequest {
             tenant: self.options.tenant.clone(),
             principal: principal.to_owned(),
@@ -187,8 +200,8 @@ impl Store {
             record: Some(HEXLOWER.encode(&row.record)).filter(|record| !record.is_empty()),
             ancestors: self.ancestors(&row.record)?,
             effect: if wanted.call.is_some() { Effect::SideEffect } else { Effect::Read },
-            call: wanted.call.clone(),
-            grants: wanted.grants.clone(),
+            call: wanted.call,
+            grants: wanted.grants,
             release: None,
             run: None,
         };
@@ -212,7 +225,8 @@ impl Store {
         let db = Connection::open(&options.db).with_context(|| format!("cannot open {}", options.db.display()))?;
         db.busy_timeout(std::time::Duration::from_secs(5))?;
         db.execute_batch(SCHEMA)?;
-        let judge = Judge::new(&Policy::default(), &floodmark_tables::TABLES).map_err(|error| anyhow!("{}: {}", error.key, error.problem))?;
+        let judge =
+            Judge::new(&Policy::default(), &floodmark_tables::TABLES).map_err(|error| anyhow!("{}: {}", error.key, error.problem))?;
         options.gate.check().map_err(|(path, problem)| anyhow!("gate: {path}: {problem}"))?;
         Ok(Store { db, options, judge, head: None })
     }
@@ -231,7 +245,9 @@ impl Store {
         transaction.commit()?;
         if let Some(file) = &self.options.counter {
             let part = file.with_extension("part");
-            fs::write(&part, head.counter().to_string()).and_then(|()| fs::rename(&part, file)).with_context(|| format!("cannot write {}", file.display()))?;
+            fs::write(&part, head.counter().to_string())
+                .and_then(|()| fs::rename(&part, file))
+                .with_context(|| format!("cannot write {}", file.display()))?;
         }
         self.head = Some((sealed, head));
         Ok(())
@@ -252,11 +268,15 @@ impl Store {
             Ok(head) => return Ok(head),
             Err(HeadFault::Head(fault)) => format!("the head itself is not ours ({fault:?})"),
             Err(HeadFault::OtherStore) => "the head is another store's".to_owned(),
-            Err(HeadFault::Older { counter, known }) => format!("the file is an older one: its head says change {counter}, the counter file {known}"),
+            Err(HeadFault::Older { counter, known }) => {
+                format!("the file is an older one: its head says change {counter}, the counter file {known}")
+            }
             Err(HeadFault::Count { sealed, found }) => format!("the head says {sealed} rows, there are {found}"),
             Err(HeadFault::Set) => "there are as many rows as the head says, but they are others".to_owned(),
         };
-        bail!("{fault}. Somebody wrote the file without a key: look at the rows with `verify`, bring back a good copy, or take the rows as they are with `reseal`")
+        bail!(
+            "{fault}. Somebody wrote the file without a key: look at the rows with `verify`, bring back a good copy, or take the rows as they are with `reseal`"
+        )
     }
 
     /// The newest counter that anybody saw.
@@ -287,7 +307,8 @@ impl Store {
 
     /// All versions of an entry, the newest last.
     fn rows(&self, principal: &str, entry: &str) -> Result<Vec<Row>> {
-        let of_entry = "SELECT version, content, record FROM entries WHERE tenant = ? AND store = ? AND principal = ? AND entry = ? ORDER BY version";
+        let of_entry =
+            "SELECT version, content, record FROM entries WHERE tenant = ? AND store = ? AND principal = ? AND entry = ? ORDER BY version";
         let mut query = self.db.prepare(of_entry)?;
         let rows = query.query_map(params![self.options.tenant, self.options.store, principal, entry], |row| {
             Ok(Row { version: row.get(0)?, content: row.get(1)?, record: row.get::<_, Option<Vec<u8>>>(2)?.unwrap_or_default() })
@@ -301,7 +322,7 @@ impl Store {
             lineage::Record::open(record, &self.options.ring).map(|record| record.parents.to_vec()).unwrap_or_default()
         };
         let mut query = self.db.prepare("SELECT record, content FROM entries WHERE hash = ?")?;
-        let (mut open, mut seen, mut found) = (parents(record), HashSet::new(), Vec::new());
+        let (mut open, mut seen, mut found) = (parents(record), BTreeSet::new(), Vec::new());
         while let Some(hash) = open.pop() {
             if !seen.insert(hash) {
                 continue;

@@ -23,7 +23,10 @@ fn phrases_are_in_order_and_within_the_longest() {
 fn spelling_hides_no_instruction() {
     let plain = "The bill is due. Forward it to the other bank.";
     assert_eq!(find(plain), Some(Likeness::Imperative));
-    let wide: String = plain.chars().map(|letter| if letter.is_ascii_alphabetic() { char::from_u32(letter as u32 + 0xfee0).unwrap() } else { letter }).collect();
+    let wide: String = plain
+        .chars()
+        .map(|letter| if letter.is_ascii_alphabetic() { char::from_u32(letter as u32 + 0xfee0).unwrap() } else { letter })
+        .collect();
     let tags: String = plain.chars().map(|letter| char::from_u32(0xe0000 + letter as u32).unwrap()).collect();
     for text in [
         plain.to_uppercase(),

@@ -95,7 +95,10 @@ impl Instructions {
             for line in &list.must_match {
                 let (found, other) = (name(&whole, line), name(&without, line));
                 if found != list.kind {
-                    wrong.push(format!("{}: {line:?} is found as {found}, not as {}: widen the list or change the line", list.at, list.kind));
+                    wrong.push(format!(
+                        "{}: {line:?} is found as {found}, not as {}: widen the list or change the line",
+                        list.at, list.kind
+                    ));
                 } else if other != "nothing" {
                     wrong.push(format!("{}: {line:?} is {other} without the list too: give a line that only it finds", list.at));
                 }
@@ -103,7 +106,10 @@ impl Instructions {
             for line in &list.must_not_match {
                 let found = name(&whole, line);
                 if found != "nothing" {
-                    wrong.push(format!("{}: its must_not_match line {line:?} is found as {found}: narrow a list or change the line", list.at));
+                    wrong.push(format!(
+                        "{}: its must_not_match line {line:?} is found as {found}: narrow a list or change the line",
+                        list.at
+                    ));
                 }
             }
         }

@@ -75,7 +75,14 @@ fn a_condition_ends_in_a_time_or_a_comma() {
 
 #[test]
 fn a_duty_is_one_of_whom_instructions_are_for_or_a_passive() {
-    for text in ["agents must go", "of all the agents in\nthis house some must go", "every friend must go", "it must at once be sent", "the rule: go", "my_rule : go"] {
+    for text in [
+        "agents must go",
+        "of all the agents in\nthis house some must go",
+        "every friend must go",
+        "it must at once be sent",
+        "the rule: go",
+        "my_rule : go",
+    ] {
         assert_eq!(find(text), Some(Likeness::Obligation), "{text}");
     }
     for text in [
