@@ -27,8 +27,8 @@ pub type Handler = fn(&Desk<'_>, &Call<'_>) -> Result<Answer, Problem>;
 pub enum Takes {
     /// None.
     Nothing,
-    /// One JSON document.
-    Json,
+    /// One JSON document of at most so many bytes.
+    Json(usize),
 }
 
 /// One endpoint.
@@ -53,7 +53,7 @@ pub static ROUTES: [Route; 4] = [
     Route { name: "health", method: "GET", path: "v1/health", scope: Scope::Check, takes: Takes::Nothing, handler: health::get },
     Route { name: "run", method: "GET", path: "v1/runs/*", scope: Scope::Check, takes: Takes::Nothing, handler: runs::get },
     Route { name: "run", method: "DELETE", path: "v1/runs/*", scope: Scope::Admin, takes: Takes::Nothing, handler: runs::delete },
-    Route { name: "approvals", method: "POST", path: "v1/approvals", scope: Scope::Admin, takes: Takes::Json, handler: approvals::post },
+    Route { name: "approvals", method: "POST", path: "v1/approvals", scope: Scope::Admin, takes: Takes::Json(MAX_ENDPOINT_BODY_BYTES), handler: approvals::post },
 ];
 
 /// The endpoint for a method and a path below the prefix, and what stands for its `*`.
