@@ -8,7 +8,8 @@
 //! ```
 //!
 //! `policy` holds the numbers that an operator may change, `scope` which events count, `rules` what a hit of each rule means; `limits` bounds the work. `redact` takes out of
-//! a body what a judgement was for. `run` is what a gateway remembers of an agent's run between its requests, and how a body is judged within it.
+//! a body what a judgement was for. `run` is what a gateway remembers of an agent's run between its requests, and how a body is judged within it. `lineage` says what a
+//! memory entry or task that comes back may do: records of where it came from, sealed with a key, and the gate that reads them.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
@@ -22,8 +23,11 @@ pub mod conversation;
 pub mod detected;
 pub mod detector;
 mod hash;
+mod instructions;
 pub mod judge;
+pub mod keys;
 pub mod limits;
+pub mod lineage;
 mod look;
 #[cfg(feature = "operator-patterns")]
 pub mod operator;
@@ -45,6 +49,7 @@ pub mod wire;
 
 pub use detected::Detected;
 pub use detector::Detector;
+pub use instructions::Likeness;
 pub use judge::{Hint, Judge, Judgement};
 pub use policy::Policy;
 pub use reason::Reason;

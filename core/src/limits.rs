@@ -180,3 +180,47 @@ pub const CALLER_ALARMS: usize = 8;
 pub const MAX_NOTED_STEPS: usize = 1024;
 /// Most texts of one message of the assistant that are put together to see whether they left as one.
 pub const MAX_JOINED_TEXTS: usize = 16;
+/// Keys of a key ring: the first signs, all verify.
+pub const MAX_KEYS: usize = 8;
+/// Longest name of a key in a record, in bytes.
+pub const MAX_KEY_BYTES: usize = 32;
+/// Longest tenant, in bytes.
+pub const MAX_TENANT_BYTES: usize = 128;
+/// Longest principal, in bytes.
+pub const MAX_PRINCIPAL_BYTES: usize = 256;
+/// Longest name of a store, in bytes.
+pub const MAX_STORE_BYTES: usize = 128;
+/// Longest key of a store's entry, in bytes.
+pub const MAX_ENTRY_BYTES: usize = 512;
+/// Longest author of a record, in bytes.
+pub const MAX_AUTHOR_BYTES: usize = 256;
+/// Longest version of the lineage policy, in bytes.
+pub const MAX_POLICY_BYTES: usize = 64;
+/// Longest name of whoever gave a grant or a release, in bytes.
+pub const MAX_GRANTER_BYTES: usize = 64;
+/// Most parents of a record.
+pub const MAX_PARENTS: usize = 64;
+/// Most records of one lineage, the presented one included. It bounds the depth too.
+pub const MAX_LINEAGE_RECORDS: usize = 16_384;
+/// Longest name of a mandate, in bytes.
+pub const MAX_MANDATE_BYTES: usize = 64;
+/// Longest name of a tool, or of an argument of one, in bytes.
+pub const MAX_TOOL_BYTES: usize = 128;
+/// Most arguments that a mandate names; no call with more is inside one.
+pub const MAX_MANDATE_ARGUMENTS: usize = 32;
+/// Most texts that a limit of an argument lists.
+pub const MAX_LIMIT_TEXTS: usize = 32;
+/// Longest of these texts, in bytes.
+pub const MAX_LIMIT_TEXT_BYTES: usize = 256;
+/// Longest sealed bytes of any kind: more than the longest grant takes, which lists most.
+pub const MAX_SEALED_BYTES: usize = 512 * 1024;
+/// Most grants of one check: each is verified.
+pub const MAX_GRANTS: usize = 32;
+/// Most approved sources of a configuration.
+pub const MAX_SOURCES: usize = 256;
+/// Most groups of principals of a configuration.
+pub const MAX_GROUPS: usize = 64;
+/// Most principals of a group.
+pub const MAX_GROUP_PRINCIPALS: usize = 256;
+/// Most mandates of a configuration.
+pub const MAX_MANDATES: usize = 256;

@@ -22,9 +22,14 @@ impl Secret {
         Secret { id, secret }
     }
 
+    /// The secret itself, for a ring of keys that derives its own.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.secret
+    }
+
     /// The key for one purpose, of which nothing can be told about the secret or another purpose's key.
     pub fn derive(&self, purpose: &str) -> SubKey {
-        SubKey(blake3::derive_key(&["floodmark 2026-11-30 ", purpose].concat(), &self.secret))
+        SubKey(floodmark_core::keys::derive(purpose, &self.secret))
     }
 }
 

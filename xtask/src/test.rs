@@ -28,6 +28,8 @@ pub enum Step {
     Tests,
     /// What the tests hold our statistics against is what scipy and statsmodels say
     Statistics,
+    /// The lineage format is what a reader in Python, written from its page, says that it is
+    Lineage,
     /// The providers' official Python clients, through real Envoy
     Clients,
     /// Every fuzz target for some seconds
@@ -44,6 +46,8 @@ pub enum Step {
 
 /// What computes the references of the statistics.
 const STATISTICS: &str = "eval/tests/statistics/requirements.txt";
+/// What reads the lineage format without our code.
+const LINEAGE: &str = "tools/lineage/requirements.txt";
 
 /// How the note of a step that ran tests ends.
 const ALL_PASSED: &str = " passed, 0 failed";
@@ -125,6 +129,7 @@ impl Step {
             Self::NoStd => toolchain::find(sh)?.prove_no_std(sh),
             Self::Tests => rust_tests(sh),
             Self::Statistics => statistics(sh),
+            Self::Lineage => lineage(sh),
             Self::Clients => python_clients(sh),
             Self::Fuzz => fuzz::check(sh),
             Self::Doc => {
@@ -147,6 +152,7 @@ fn set_up(sh: &Sh) -> Result<String> {
     fuzz::set_up(sh)?;
     let clients = clients::find(sh)?.summary;
     venv::ensure_listed(sh, STATISTICS)?;
+    venv::ensure_listed(sh, LINEAGE)?;
     Ok(format!("{compiler}; {envoy}; {browser}; {clients}"))
 }
 
@@ -183,6 +189,24 @@ fn statistics(sh: &Sh) -> Result<String> {
     check.args(["eval/tests/statistics/reference.py", "--check"]).env("PYTHONDONTWRITEBYTECODE", "1");
     sh.run(&mut check)?;
     Ok(pins.join(", "))
+}
+
+fn lineage(sh: &Sh) -> Result<String> {
+    let (python, _) = venv::ensure_listed(sh, LINEAGE)?;
+    let mut check = sh::cmd(python);
+    check.args([
+        "tools/lineage/lineage.py",
+        "check",
+        "testdata/lineage/vectors.json",
+        "testdata/lineage/oracle.json",
+        "docs/lineage-format.md",
+    ]);
+    check.env("PYTHONDONTWRITEBYTECODE", "1");
+    sh.run(&mut check)?;
+    let Sh::Log(log) = sh else { return Ok(String::new()) };
+    let text = std::fs::read_to_string(log)?;
+    let last = text.lines().rev().find(|line| line.ends_with(ALL_PASSED)).context("the checker of the lineage format gave no result")?;
+    Ok(last.to_owned())
 }
 
 fn python_clients(sh: &Sh) -> Result<String> {

@@ -21,7 +21,7 @@ const DIRECTION: [(&str, &[&str]); 9] = [
 
 /// Everything else that the crates in gateways and browsers may be built from. A crate here is code that each gateway runs.
 const ALLOWED: [(&str, &[&str]); 4] = [
-    ("floodmark-core", &["libm", "miniz_oxide", "postcard", "regex-lite?", "serde", "schemars?", "siphasher"]),
+    ("floodmark-core", &["blake3", "libm", "miniz_oxide", "postcard", "regex-lite?", "serde", "schemars?", "siphasher"]),
     ("floodmark-tables", &[]),
     ("floodmark-plugin", &["blake3", "proxy-wasm", "schemars?", "serde", "serde_json"]),
     ("floodmark-demo", &["serde", "serde_json", "wasm-bindgen"]),
