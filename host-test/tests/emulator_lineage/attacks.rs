@@ -51,7 +51,8 @@ fn copies_are_worth_nothing_elsewhere() {
 
 #[test]
 fn retired_keys_verify_and_unknown_ones_say_nothing() {
-    let keys = |ids: &[(&str, &str)]| json!({"keys": ids.iter().map(|(id, secret)| json!({"id": id, "secret": secret})).collect::<Value>()});
+    let keys =
+        |ids: &[(&str, &str)]| json!({"keys": ids.iter().map(|(id, secret)| json!({"id": id, "secret": secret})).collect::<Value>()});
     let [old, new] = [("k1", SECRETS[0]), ("k2", SECRETS[1])];
     let mut before = Wasm::with(&Process::default(), &keys(&[old]));
     let record = minted(&mut before, "n1", "user", &[])["record"].clone();
@@ -94,7 +95,11 @@ fn older_versions_are_stale_until_the_newest_is_forgotten() {
     }
     assert_eq!(wasm.refused("lineage/records", MINT, &versioned(1 << 53)), (400, "malformed".to_owned()));
     assert_eq!(wasm.ask("lineage/records", MINT, &versioned((1 << 53) - 1))["version"], json!((1_u64 << 53) - 1));
-    assert_eq!(wasm.refused("lineage/records", MINT, &entry("notes", "n1", "user", FACT, &[])), (409, "conflict".to_owned()), "there is none above it");
+    assert_eq!(
+        wasm.refused("lineage/records", MINT, &entry("notes", "n1", "user", FACT, &[])),
+        (409, "conflict".to_owned()),
+        "there is none above it"
+    );
     // Another principal of the tenant, the same entry: it has one newest version. Another tenant has its own.
     for (key, value, expected) in [("principal", "bob", 409), ("tenant", "globex", 200), ("store", "tasks", 200), ("entry", "n2", 200)] {
         let mut request = versioned(1);
@@ -118,7 +123,11 @@ fn only_what_verifies_makes_others_stale() {
     let changed = Wasm::new().ask("lineage/records", MINT, &newer)["record"].as_str().unwrap().replace("616c696365", "616c696366");
     for record in [unknown, theirs, json!(changed)] {
         assert_eq!(wasm.ask("lineage/check", CHECK, &using("notes", "n1", FACT, &record, "read"))["authority_class"], json!(4));
-        assert_eq!(outcome(&wasm.ask("lineage/check", CHECK, &using("notes", "n1", FACT, &own["record"], "read"))), (1, "", ""), "{record}");
+        assert_eq!(
+            outcome(&wasm.ask("lineage/check", CHECK, &using("notes", "n1", FACT, &own["record"], "read"))),
+            (1, "", ""),
+            "{record}"
+        );
     }
 }
 
@@ -132,7 +141,11 @@ fn diamonds_are_whole_and_a_record_that_is_its_own_parent_cannot_be() {
     check["ancestors"] = [&right, &root, &left, &root].iter().map(|one| json!({"record": one["record"], "content": FACT})).collect();
     assert_eq!(outcome(&wasm.ask("lineage/check", CHECK, &check)), (3, "", ""));
     check["ancestors"][3]["content"] = "another".into();
-    assert_eq!(outcome(&wasm.ask("lineage/check", CHECK, &check)), (4, "", "broken_parent"), "of one that is given twice both contents count");
+    assert_eq!(
+        outcome(&wasm.ask("lineage/check", CHECK, &check)),
+        (4, "", "broken_parent"),
+        "of one that is given twice both contents count"
+    );
     // Its own hash is known when it is made, and then it is another one's.
     let own = json!({"hash": top["hash"]});
     let selfish = minted(&mut wasm, "top", "agent", &[&own]);

@@ -31,7 +31,10 @@ fn the_documented_calls_are_taken_and_answered_as_shown() {
     let (_, chapter) = page.split_once("\n## The lineage gate\n").unwrap();
     let calls = calls(chapter);
     let paths: Vec<&str> = calls.iter().map(|(_, path, ..)| path.as_str()).collect();
-    assert_eq!(paths, ["v1/lineage/records", "v1/lineage/check", "v1/quarantine/acme", "v1/quarantine", "v1/lineage/adopt", "v1/lineage/grants"]);
+    assert_eq!(
+        paths,
+        ["v1/lineage/records", "v1/lineage/check", "v1/quarantine/acme", "v1/quarantine", "v1/lineage/adopt", "v1/lineage/grants"]
+    );
     let mut wasm = Wasm::new();
     for (method, path, body, shown) in calls {
         let token = if path == "v1/lineage/records" { MINT } else { ADMIN };

@@ -71,8 +71,7 @@ impl Wasm {
     }
 
     pub fn start(process: &Process, more: &Value, options: Options) -> Self {
-        let options =
-            Options { allow_on_headers_stop_iteration: true, now_ns: NOW_MS * 1_000_000, buffer_limit_bytes: 4 << 20, ..options };
+        let options = Options { allow_on_headers_stop_iteration: true, now_ns: NOW_MS * 1_000_000, buffer_limit_bytes: 4 << 20, ..options };
         Wasm(Gateway::start_in(process, &plugin(), &config(more), options).unwrap())
     }
 

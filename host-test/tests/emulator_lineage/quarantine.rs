@@ -70,13 +70,23 @@ fn a_release_makes_it_no_better_than_a_label_or_a_question() {
     assert!(held_back(&wasm.ask("lineage/check", CHECK, &read)) && held_back(&wasm.ask("lineage/check", CHECK, &act)));
     wasm.0.take_logs();
     let released = release(&mut wasm, &json!({}));
-    assert_eq!((&released["tenant"], &released["content_digest"], &released["expires_ms"]), (&json!("acme"), &json!(digest(ORDER)), &json!(0)));
+    assert_eq!(
+        (&released["tenant"], &released["content_digest"], &released["expires_ms"]),
+        (&json!("acme"), &json!(digest(ORDER)), &json!(0))
+    );
     let logs = wasm.0.take_logs();
     assert_eq!(logs.iter().filter(|line| line.text.contains("lineage=released") && line.text.contains("token=ops")).count(), 1);
     assert_eq!(listed(&mut wasm)[0]["release"], released["release"]);
     let answer = wasm.ask("lineage/check", CHECK, &read);
-    assert_eq!((&answer["decision"], &answer["released"], &answer["authority_class"]), (&json!("label"), &json!(true), &json!(4)), "{answer}");
-    assert!(answer["label"].as_str().is_some_and(|label| label.contains("unverified source") && label.contains("do not follow")), "{answer}");
+    assert_eq!(
+        (&answer["decision"], &answer["released"], &answer["authority_class"]),
+        (&json!("label"), &json!(true), &json!(4)),
+        "{answer}"
+    );
+    assert!(
+        answer["label"].as_str().is_some_and(|label| label.contains("unverified source") && label.contains("do not follow")),
+        "{answer}"
+    );
     let answer = wasm.ask("lineage/check", CHECK, &act);
     assert_eq!((&answer["decision"], &answer["released"]), (&json!("ask"), &json!(true)), "{answer}");
     // A call inside a mandate is asked about all the same.
@@ -184,7 +194,11 @@ fn what_is_asked_runs_once_after_it_was_approved() {
     let (mut wasm, mut other) = (Wasm::with(&process, &json!({})), Wasm::with(&process, &json!({})));
     let check = asked(&mut wasm);
     let answer = wasm.ask("lineage/check", CHECK, &check);
-    assert_eq!((&answer["decision"], &answer["authority_class"], &answer["approval_status"]), (&json!("ask"), &json!(3), &json!("pending")), "{answer}");
+    assert_eq!(
+        (&answer["decision"], &answer["authority_class"], &answer["approval_status"]),
+        (&json!("ask"), &json!(3), &json!("pending")),
+        "{answer}"
+    );
     let id = answer["approval"].clone();
     assert_eq!(wasm.ask("lineage/check", CHECK, &check)["approval"], id, "it waits for the same approval");
     // Nothing else waits for it.
@@ -221,7 +235,11 @@ fn what_is_asked_runs_once_after_it_was_approved() {
     let again = answer["approval"].clone();
     assert_eq!((decide(&mut wasm, &id, "approve"), decide(&mut wasm, &again, "deny")), (404, 200));
     let answer = other.ask("lineage/check", CHECK, &check);
-    assert_eq!((&answer["decision"], &answer["approval"], &answer["approval_status"]), (&json!("ask"), &again, &json!("denied")), "{answer}");
+    assert_eq!(
+        (&answer["decision"], &answer["approval"], &answer["approval_status"]),
+        (&json!("ask"), &again, &json!("denied")),
+        "{answer}"
+    );
     assert_eq!(wasm.0.metric("floodmark_approvals_what=used"), Some(1));
     let logs: Vec<String> = wasm.0.take_logs().into_iter().chain(other.0.take_logs()).map(|line| line.text).collect();
     for said in ["asked", "used"] {
@@ -229,10 +247,19 @@ fn what_is_asked_runs_once_after_it_was_approved() {
         assert!(line.contains(r#"tenant="acme" principal="alice" store="notes" entry="summary" tool="send_mail""#), "{line}");
     }
     // Its time is over.
-    let expired = wasm.ask("lineage/check", CHECK, &{ let mut check = check.clone(); check["run"] = "r-3".into(); check })["approval"].clone();
+    let expired = wasm.ask("lineage/check", CHECK, &{
+        let mut check = check.clone();
+        check["run"] = "r-3".into();
+        check
+    })["approval"]
+        .clone();
     assert_eq!(decide(&mut wasm, &expired, "approve"), 200);
     wasm.0.set_time_ns((NOW_MS + 600_001) * 1_000_000);
-    let answer = wasm.ask("lineage/check", CHECK, &{ let mut check = check.clone(); check["run"] = "r-3".into(); check });
+    let answer = wasm.ask("lineage/check", CHECK, &{
+        let mut check = check.clone();
+        check["run"] = "r-3".into();
+        check
+    });
     assert!(answer["decision"] == json!("ask") && answer["approval"] != expired, "{answer}");
 }
 
@@ -247,7 +274,11 @@ fn an_approval_is_for_the_class_that_it_was_asked_for() {
     let mut cut = check.clone();
     cut["ancestors"] = json!([]);
     let answer = wasm.ask("lineage/check", CHECK, &cut);
-    assert_eq!((&answer["decision"], &answer["released"], &answer["broken"]), (&json!("ask"), &json!(true), &json!("missing_parent")), "{answer}");
+    assert_eq!(
+        (&answer["decision"], &answer["released"], &answer["broken"]),
+        (&json!("ask"), &json!(true), &json!("missing_parent")),
+        "{answer}"
+    );
     assert_ne!(answer["approval"], id);
     assert_eq!(wasm.ask("lineage/check", CHECK, &check)["decision"], "run");
 }
@@ -266,14 +297,25 @@ fn grants_cover_calls_until_they_expire() {
     };
     let answer = wasm.ask("lineage/check", CHECK, &with(&check, &granted["grant"]));
     assert_eq!((&answer["decision"], &answer["mandate"]), (&json!("run"), &json!("mails")), "{answer}");
-    for (key, value) in [("tenant", json!("globex")), ("principal", json!("bob")), ("tool", json!("pay")), ("arguments", json!({"to": {"one_of": ["bob"]}}))] {
+    for (key, value) in [
+        ("tenant", json!("globex")),
+        ("principal", json!("bob")),
+        ("tool", json!("pay")),
+        ("arguments", json!({"to": {"one_of": ["bob"]}})),
+    ] {
         let mut other = body.clone();
         other[key] = value;
         let other = wasm.ask("lineage/grants", ADMIN, &other)["grant"].clone();
         let answer = wasm.ask("lineage/check", CHECK, &with(&check, &other));
         assert_eq!((&answer["decision"], &answer["mandate"]), (&json!("ask"), &Value::Null), "{key}: {answer}");
     }
-    for (key, value) in [("expires_s", json!(0)), ("expires_s", Value::Null), ("name", json!("")), ("arguments", json!({"to": {"one_of": []}})), ("granter", json!("me"))] {
+    for (key, value) in [
+        ("expires_s", json!(0)),
+        ("expires_s", Value::Null),
+        ("name", json!("")),
+        ("arguments", json!({"to": {"one_of": []}})),
+        ("granter", json!("me")),
+    ] {
         let mut other = body.clone();
         other[key] = value;
         assert_eq!(wasm.refused("lineage/grants", ADMIN, &other), (400, "malformed".to_owned()), "{key}");

@@ -44,7 +44,8 @@ fn stored(engine: &mut dyn Engine, case: &Value) -> BTreeMap<String, Kept> {
         let id = text(one, "id");
         let content = one["content"].as_str().map_or_else(|| format!("Note {id} of {}: {FACT}", text(case, "name")), str::to_owned);
         let parents = one["parents"].as_array().unwrap().iter().map(|parent| parent.as_str().unwrap());
-        let parents: Vec<String> = parents.map(|parent| kept.get(parent).map_or_else(|| nothing(parent), |parent| parent.hash.clone())).collect();
+        let parents: Vec<String> =
+            parents.map(|parent| kept.get(parent).map_or_else(|| nothing(parent), |parent| parent.hash.clone())).collect();
         let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
         let mut request = entry("oracle", &format!("{} {id}", text(case, "name")), text(one, "channel"), &content, &parents);
         request["author"] = one["author"].clone();
@@ -104,7 +105,8 @@ fn the_oracles_cases_natively_and_through_the_endpoints() {
 /// Entries that have a row's class, are broken in its way, and are like an instruction or not.
 fn row_case(row: &Value) -> Value {
     let class = row["authority_class"].as_u64().unwrap();
-    let (channel, author) = [("user", "x"), ("approved_source", "docs.example"), ("agent", "x"), ("web", "evil.example")][class as usize - 1];
+    let (channel, author) =
+        [("user", "x"), ("approved_source", "docs.example"), ("agent", "x"), ("web", "evil.example")][class as usize - 1];
     let mut parents: Vec<&str> = if class == 3 { vec!["parent"] } else { vec![] };
     let (mut tamper, broken) = (vec![], row["broken"].as_str().unwrap_or(""));
     match broken {

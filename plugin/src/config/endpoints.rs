@@ -1,7 +1,7 @@
 //! The operator's endpoints as configured, and how long an approval lives.
 
-use floodmark_core::lineage::Channel;
 use floodmark_core::limits::{MAX_APPROVAL_TTL_S, MAX_TOKEN_NAME_BYTES, MAX_TOKEN_NAMES, MAX_TOKENS};
+use floodmark_core::lineage::Channel;
 use serde::{Deserialize, Serialize};
 
 use super::parse::{ConfigError, error};
@@ -135,7 +135,9 @@ impl TokenConfig {
         let mints = self.scopes.contains(&Scope::Mint);
         let from_sources = self.channels.contains(&Channel::ApprovedSource);
         let names = |key, names: &[String]| match names.iter().find(|name| name.is_empty()) {
-            _ if !(1..=MAX_TOKEN_NAMES).contains(&names.len()) => Err((key, format!("has {} entries; give 1 to {MAX_TOKEN_NAMES}", names.len()))),
+            _ if !(1..=MAX_TOKEN_NAMES).contains(&names.len()) => {
+                Err((key, format!("has {} entries; give 1 to {MAX_TOKEN_NAMES}", names.len())))
+            }
             Some(_) => Err((key, "has an empty name".to_owned())),
             None => Ok(()),
         };
@@ -155,7 +157,9 @@ impl TokenConfig {
         };
         names("tenants", tenants)?;
         match tenants.iter().any(|tenant| tenant == "*") {
-            true if tenants.len() > 1 => Err(("tenants", "has \"*\", which is all of them, beside others; give one or the other".to_owned())),
+            true if tenants.len() > 1 => {
+                Err(("tenants", "has \"*\", which is all of them, beside others; give one or the other".to_owned()))
+            }
             true => Ok(None),
             false => Ok(Some(tenants.clone())),
         }
@@ -233,7 +237,8 @@ mod tests {
     #[test]
     fn who_makes_records_is_limited() {
         let mint = |scopes: &str, more: &str| {
-            with(&format!(r#"{{"tokens":[{{"name":"store","blake3":"{HASH}","scopes":{scopes}{more}}}]}}"#)).map(|rules| rules.endpoints.expect("endpoints"))
+            with(&format!(r#"{{"tokens":[{{"name":"store","blake3":"{HASH}","scopes":{scopes}{more}}}]}}"#))
+                .map(|rules| rules.endpoints.expect("endpoints"))
         };
         let many = format!(r#","tenants":[{}]"#, vec![r#""a""#; 65].join(","));
         for (scopes, more, path, says) in [

@@ -64,6 +64,14 @@ impl Answer {
         Answer { json: serde_json::to_string(told).unwrap_or_else(|_| "{}".to_owned()) }
     }
 
+    /// The members of two objects as one; a flattened field would be 2 KB of code.
+    pub fn joined(told: &impl Serialize, more: &impl Serialize) -> Self {
+        let (Answer { mut json }, Answer { json: more }) = (Answer::new(told), Answer::new(more));
+        json.pop();
+        json.push_str(&more.replacen('{', ",", 1));
+        Answer { json }
+    }
+
     /// For the client; `name` is the endpoint's.
     pub(super) fn reply(self, name: &str) -> LocalReply {
         reply(200, self.json, name)

@@ -1,7 +1,7 @@
 //! Tokens: who calls, and what they may do.
 
-use floodmark_core::lineage::Channel;
 use floodmark_core::limits::{MAX_TOKEN_BYTES, MIN_TOKEN_BYTES};
+use floodmark_core::lineage::Channel;
 
 use super::{Endpoints, Problem};
 use crate::config::Scope;

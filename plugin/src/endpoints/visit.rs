@@ -47,20 +47,16 @@ impl Visit {
 
     /// A piece of the body came; `size_bytes` is all that the gateway holds, since nothing of it goes on.
     pub fn body(&mut self, desk: &Desk<'_>, size_bytes: usize, last: bool) -> Flow {
-        match &mut self.waiting {
-            Some(waiting) => {
-                if let Takes::Json(most_bytes) = waiting.route.takes
-                    && size_bytes > most_bytes
-                {
-                    *self = close(desk, "", Err(Problem::TooLarge(most_bytes)));
-                    return Flow::Pause;
-                }
-                waiting.held_bytes = size_bytes;
-                if last {
-                    return self.finish(desk);
+        if let Some(waiting) = &mut self.waiting {
+            match waiting.route.takes {
+                Takes::Json(most_bytes) if size_bytes > most_bytes => *self = close(desk, "", Err(Problem::TooLarge(most_bytes))),
+                _ => {
+                    waiting.held_bytes = size_bytes;
+                    if last {
+                        return self.finish(desk);
+                    }
                 }
             }
-            None => {}
         }
         Flow::Pause
     }

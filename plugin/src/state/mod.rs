@@ -4,9 +4,7 @@ pub mod quarantine;
 mod set;
 pub mod table;
 
-use floodmark_core::limits::{
-    MAX_CALLER_BYTES, MAX_QUARANTINE_BYTES, MAX_QUARANTINE_TENANTS, MAX_RUN_BYTES, MAX_VERSIONS,
-};
+use floodmark_core::limits::{MAX_CALLER_BYTES, MAX_QUARANTINE_BYTES, MAX_QUARANTINE_TENANTS, MAX_RUN_BYTES, MAX_VERSIONS};
 use floodmark_core::run::RunKey;
 
 use crate::approvals::Approvals;

@@ -1,24 +1,15 @@
 //! `GET v1/quarantine/<tenant>` and `POST v1/quarantine`: what is held back of a tenant's, and the release of a content.
 
-use floodmark_core::lineage::{Digest, release};
-use serde::{Deserialize, Serialize};
+use floodmark_core::lineage::{Digest, ReleaseRequest, decode_hex, release};
+use serde::Serialize;
 
-use super::{malformed, misfit, tenant};
+use super::{misfit, tenant};
 use crate::approvals::hex;
 use crate::endpoints::{Answer, Call, Desk, Problem};
 use crate::metrics::LineageCount;
 use crate::state::State;
 use crate::state::quarantine::{List, Note};
 use crate::state::table::{Change, Outcome};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Given {
-    tenant: String,
-    content_digest: Digest,
-    #[serde(default)]
-    expires_s: Option<u32>,
-}
 
 #[derive(Serialize)]
 struct Held<'h> {
@@ -36,14 +27,6 @@ struct Held<'h> {
 struct Listed<'l> {
     tenant: &'l str,
     entries: Vec<Held<'l>>,
-}
-
-#[derive(Serialize)]
-struct Released<'r> {
-    tenant: &'r str,
-    content_digest: Digest,
-    release: String,
-    expires_ms: u64,
 }
 
 pub fn get(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
@@ -66,26 +49,18 @@ pub fn get(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
 
 pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (lineage, state) = desk.lineage()?;
-    let Given { tenant, content_digest, expires_s } = call.read()?;
-    call.token.for_tenant(&tenant)?;
+    let request: ReleaseRequest = call.read()?;
+    call.token.for_tenant(&request.tenant)?;
     let now_ms = desk.now_ms();
-    let expires_ms = expiry(now_ms, expires_s)?;
-    let sealed = release(&lineage.ring, &tenant, content_digest, &call.token.name, now_ms, expires_ms).map_err(misfit)?;
-    let note = Note { content: content_digest.0, noted_ms: now_ms, release: sealed.clone(), ..Note::default() };
-    put(desk, state, &tenant, note)?.ok_or(Problem::State)?;
+    let answer = release(&request, &call.token.name, &lineage.ring, now_ms).map_err(misfit)?;
+    let mut note = Note { content: request.content_digest.0, noted_ms: now_ms, ..Note::default() };
+    // What core spells it reads.
+    let _ = decode_hex(&answer.release, &mut note.release);
+    put(desk, state, &request.tenant, note)?.ok_or(Problem::State)?;
     desk.counted(LineageCount::Released);
-    let words = [("content", content_digest.hex()), ("expires_ms", expires_ms.to_string())];
-    desk.told(call, "released", &[("tenant", &tenant)], &words.each_ref().map(|(name, value)| (*name, value.as_str())));
-    Ok(Answer::new(&Released { tenant: &tenant, content_digest, release: hex(&sealed), expires_ms }))
-}
-
-/// When what is given ends, in Unix milliseconds; 0 is never.
-pub(super) fn expiry(now_ms: u64, expires_s: Option<u32>) -> Result<u64, Problem> {
-    match expires_s {
-        None => Ok(0),
-        Some(0) => Err(malformed("expires_s", "must be at least 1")),
-        Some(seconds) => Ok(now_ms.saturating_add(u64::from(seconds) * 1000)),
-    }
+    let words = [("content", answer.content_digest.hex()), ("expires_ms", answer.expires_ms.to_string())];
+    desk.told(call, "released", &[("tenant", &request.tenant)], &words.each_ref().map(|(name, value)| (*name, value.as_str())));
+    Ok(Answer::new(&answer))
 }
 
 /// Puts a note into a tenant's list, and gives the release of its content that stood there, empty for none. `None` when there is no room for the list.

@@ -42,8 +42,7 @@ pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     if !token.channels.contains(&request.channel) {
         return Err(Problem::Limited("channels"));
     }
-    let author = request.author.as_deref().unwrap_or_default();
-    if request.channel == Channel::ApprovedSource && !token.sources.iter().any(|source| source == author) {
+    if request.channel == Channel::ApprovedSource && !token.sources.contains(&request.author) {
         return Err(Problem::Limited("sources"));
     }
     if request.version.is_some_and(|version| version > MAX_ENTRY_VERSION) {
@@ -79,7 +78,7 @@ pub fn adopt(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
             entry,
             version: None,
             channel,
-            author: Some(author),
+            author,
             content,
             parents: Vec::new(),
         };
