@@ -211,9 +211,7 @@ pub const MAX_MANDATE_ARGUMENTS: usize = 32;
 /// Most texts that a limit of an argument lists.
 pub const MAX_LIMIT_TEXTS: usize = 32;
 /// Longest of these texts, in bytes.
-pub const MAX_LIMIT_TEXT_BYTES: usize = 256;
-/// Longest sealed bytes of any kind: more than the longest grant takes, which lists most.
-pub const MAX_SEALED_BYTES: usize = 512 * 1024;
+pub const MAX_LIMIT_TEXT_BYTES: usize = 1024;
 /// Most grants of one check: each is verified.
 pub const MAX_GRANTS: usize = 32;
 /// Most approved sources of a configuration.

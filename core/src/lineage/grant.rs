@@ -21,7 +21,7 @@ use crate::limits::{
 pub enum Limit {
     /// Anything.
     Any,
-    /// One of these texts, 1 to 32 of up to 256 bytes, letter by letter.
+    /// One of these texts, 1 to 32 of up to 1024 bytes, letter by letter.
     OneOf(Vec<String>),
     /// A number up to this one, and no text that spells a number.
     Max(f64),

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::codec::{Reader, SealError, Writer, has_control};
 use crate::keys;
-use crate::limits::{MAX_KEY_BYTES, MAX_KEYS, MAX_SEALED_BYTES};
+use crate::limits::{MAX_KEY_BYTES, MAX_KEYS};
 
 /// The version of all bodies.
 const FORMAT: u8 = 1;
@@ -159,9 +159,9 @@ pub(super) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// `None` when they are too short or too long for any, or of another version.
+    /// `None` when they are too short for any, or of another version.
     pub fn new(kind: Kind, sealed: &'a [u8]) -> Option<Self> {
-        let (body, tag) = sealed.split_last_chunk().filter(|_| sealed.len() <= MAX_SEALED_BYTES)?;
+        let (body, tag) = sealed.split_last_chunk()?;
         let mut fields = Reader::new(body);
         let format = fields.byte()?;
         let key = fields.text()?;

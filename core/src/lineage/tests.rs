@@ -1,1 +1,0 @@
-//! Tests of lineage from inside.
