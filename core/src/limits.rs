@@ -125,6 +125,20 @@ pub const CHUNK_BLOCKS: usize = 8;
 pub const RECENT_WORDS: usize = 8;
 /// Largest body that an endpoint of the operator's takes, in bytes.
 pub const MAX_ENDPOINT_BODY_BYTES: usize = 64 * 1024;
+/// Largest body that an endpoint of the lineage gate takes, in bytes: an entry with the records of its ancestors.
+pub const MAX_LINEAGE_BODY_BYTES: usize = 1_000_000;
+/// Most entries that one call may adopt.
+pub const MAX_ADOPTED: usize = 1000;
+/// Highest version of an entry that may be asked for: readers of JSON round higher numbers.
+pub const MAX_ENTRY_VERSION: u64 = (1 << 53) - 1;
+/// Most entries of which a gateway knows the newest version.
+pub const MAX_VERSIONS: u32 = 65_536;
+/// Most tenants of which a gateway lists what is in quarantine.
+pub const MAX_QUARANTINE_TENANTS: u32 = 1024;
+/// Longest list of what is in quarantine, of one tenant, in bytes.
+pub const MAX_QUARANTINE_BYTES: usize = 8 * 1024;
+/// Most names of tenants, and most sources, that a token is limited to.
+pub const MAX_TOKEN_NAMES: usize = 64;
 /// Most tokens of the operator's endpoints in one configuration: each is compared at every call.
 pub const MAX_TOKENS: usize = 32;
 /// Shortest token that an endpoint takes, in bytes: 32 hex digits hold 128 bits, and nobody guesses those.

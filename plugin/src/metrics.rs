@@ -202,6 +202,8 @@ pub struct Metrics {
     pub endpoints: Answers,
     /// Of approvals.
     pub approvals: ApprovalCounters,
+    /// Of the lineage gate.
+    pub lineage: LineageCounters,
     /// Of what is remembered.
     pub state: StateCounters,
     host_errors: Option<u32>,
@@ -215,6 +217,7 @@ impl Metrics {
             response: Counters::define(host, &RESPONSE),
             endpoints: Answers::define(host),
             approvals: ApprovalCounters::define(host),
+            lineage: LineageCounters::define(host),
             state: StateCounters::define(host),
             host_errors: host.define_counter("floodmark_host_errors").ok(),
         }
@@ -289,6 +292,55 @@ impl ApprovalCounters {
 
     /// Adds one.
     pub fn count(&self, host: &dyn Host, what: ApprovalCount) {
+        count(host, self.0.get(what as usize).copied().flatten());
+    }
+}
+
+/// What the lineage gate decides, and what is given to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineageCount {
+    /// An entry may be used.
+    Run,
+    /// It may be used with a label.
+    Label,
+    /// Somebody has to be asked.
+    Ask,
+    /// It is held back.
+    Quarantine,
+    /// A record was made of a new entry.
+    Minted,
+    /// A record was made of an entry that was there already.
+    Adopted,
+    /// A grant was given.
+    Granted,
+    /// A content was released.
+    Released,
+}
+
+impl LineageCount {
+    const ALL: [(LineageCount, &'static str); 8] = [
+        (LineageCount::Run, "decision=run"),
+        (LineageCount::Label, "decision=label"),
+        (LineageCount::Ask, "decision=ask"),
+        (LineageCount::Quarantine, "decision=quarantine"),
+        (LineageCount::Minted, "what=minted"),
+        (LineageCount::Adopted, "what=adopted"),
+        (LineageCount::Granted, "what=granted"),
+        (LineageCount::Released, "what=released"),
+    ];
+}
+
+/// Numbers of the counters of the lineage gate.
+#[derive(Clone, Debug, Default)]
+pub struct LineageCounters(Vec<Option<u32>>);
+
+impl LineageCounters {
+    fn define(host: &dyn Host) -> Self {
+        LineageCounters(LineageCount::ALL.iter().map(|(_, name)| define(host, &["floodmark_lineage_", name])).collect())
+    }
+
+    /// Adds one.
+    pub fn count(&self, host: &dyn Host, what: LineageCount) {
         count(host, self.0.get(what as usize).copied().flatten());
     }
 }

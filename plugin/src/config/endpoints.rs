@@ -1,6 +1,7 @@
 //! The operator's endpoints as configured, and how long an approval lives.
 
-use floodmark_core::limits::{MAX_APPROVAL_TTL_S, MAX_TOKEN_NAME_BYTES, MAX_TOKENS};
+use floodmark_core::limits::{MAX_APPROVAL_TTL_S, MAX_TOKEN_NAME_BYTES, MAX_TOKEN_NAMES, MAX_TOKENS};
+use floodmark_core::lineage::Channel;
 use serde::{Deserialize, Serialize};
 
 use super::parse::{ConfigError, error};
@@ -33,6 +34,15 @@ pub struct TokenConfig {
     pub blake3: String,
     /// What it may do.
     pub scopes: Vec<Scope>,
+    /// For which tenants' entries it may use the endpoints of the lineage gate, at most 64; `["*"]` for all. Needed with scope `mint`, where else all is the default.
+    #[serde(default)]
+    pub tenants: Option<Vec<String>>,
+    /// Over which channels the entries came of which it may make records. Needed with scope `mint`, and for nothing else.
+    #[serde(default)]
+    pub channels: Vec<Channel>,
+    /// Which authors it may name in records of channel `approved_source`, at most 64. Needed with that channel, and for nothing else.
+    #[serde(default)]
+    pub sources: Vec<String>,
 }
 
 /// What a token may do.
@@ -40,9 +50,11 @@ pub struct TokenConfig {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Look: health and runs.
+    /// Look: health and runs, what is in quarantine, and whether entries may be used.
     Check,
-    /// Everything.
+    /// Make records of new entries, within the token's `tenants`, `channels` and `sources`.
+    Mint,
+    /// Everything but making records of new entries.
     Admin,
 }
 
@@ -109,9 +121,48 @@ impl TokenConfig {
             return Err(("blake3", format!("is the hash of token {:?} too; each needs one of its own", other.name)));
         }
         if self.scopes.is_empty() {
-            return Err(("scopes", "is empty: the token could do nothing; give `check` or `admin`".to_owned()));
+            return Err(("scopes", "is empty: the token could do nothing; give `check`, `mint` or `admin`".to_owned()));
         }
-        Ok(Token { name: self.name.clone(), hash, scopes: self.scopes.clone() })
+        let tenants = self.limits()?;
+        let TokenConfig { name, scopes, channels, sources, .. } = self.clone();
+        Ok(Token { name, hash, scopes, tenants, channels, sources })
+    }
+}
+
+impl TokenConfig {
+    /// Checks what limits the token, and gives its tenants; `None` for all.
+    fn limits(&self) -> Result<Option<Vec<String>>, (&'static str, String)> {
+        let mints = self.scopes.contains(&Scope::Mint);
+        let from_sources = self.channels.contains(&Channel::ApprovedSource);
+        let names = |key, names: &[String]| match names.iter().find(|name| name.is_empty()) {
+            _ if !(1..=MAX_TOKEN_NAMES).contains(&names.len()) => {
+                Err((key, format!("has {} entries; give 1 to {MAX_TOKEN_NAMES}", names.len())))
+            }
+            Some(_) => Err((key, "has an empty name".to_owned())),
+            None => Ok(()),
+        };
+        match (mints, self.channels.is_empty()) {
+            (true, true) => return Err(("channels", "is needed with scope `mint`: the channels over which its entries came".to_owned())),
+            (false, false) => return Err(("channels", "belongs to scope `mint` only; leave it out".to_owned())),
+            _ => {}
+        }
+        match (from_sources, self.sources.is_empty()) {
+            (true, _) => names("sources", &self.sources)?,
+            (false, false) => return Err(("sources", "belongs to channel `approved_source` only; leave it out".to_owned())),
+            (false, true) => {}
+        }
+        let Some(tenants) = &self.tenants else {
+            let problem = "is needed with scope `mint`: names of tenants, or [\"*\"] for all";
+            return if mints { Err(("tenants", problem.to_owned())) } else { Ok(None) };
+        };
+        names("tenants", tenants)?;
+        match tenants.iter().any(|tenant| tenant == "*") {
+            true if tenants.len() > 1 => {
+                Err(("tenants", "has \"*\", which is all of them, beside others; give one or the other".to_owned()))
+            }
+            true => Ok(None),
+            false => Ok(Some(tenants.clone())),
+        }
     }
 }
 
@@ -121,6 +172,8 @@ fn prefix() -> String {
 
 #[cfg(test)]
 mod tests {
+    use floodmark_core::lineage::Channel;
+
     use crate::config::{Scope, parse};
 
     const HASH: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
@@ -154,7 +207,7 @@ mod tests {
             (tokens(&token("dev", "secret", r#"["check"]"#)), "at endpoints.tokens[1].blake3:", "64 hex digits"),
             (tokens(&token("dev", &HASH[1..], r#"["check"]"#)), "at endpoints.tokens[1].blake3:", "64 hex digits"),
             (tokens(&token("dev", &HASH.replace('a', "b"), "[]")), "at endpoints.tokens[1].scopes:", "is empty"),
-            (tokens(&token("dev", HASH, r#"["root"]"#)), "at endpoints.tokens[1].scopes[0]:", "`check` or `admin`"),
+            (tokens(&token("dev", HASH, r#"["root"]"#)), "at endpoints.tokens[1].scopes[0]:", "`check`, `mint`, `admin`"),
             (tokens(r#"{"name":"dev","token":"x","scopes":["check"]}"#), "at endpoints.tokens[1].token:", "unknown field"),
         ] {
             let line = with(&endpoints).expect_err(&endpoints);
@@ -179,6 +232,41 @@ mod tests {
             let line = with(&format!(r#"{{"prefix":"{prefix}","tokens":[{good}]}}"#)).expect_err(prefix);
             assert!(line.contains("at endpoints.prefix:") && line.contains("a slash, at least one name"), "{prefix} gave {line}");
         }
+    }
+
+    #[test]
+    fn who_makes_records_is_limited() {
+        let mint = |scopes: &str, more: &str| {
+            with(&format!(r#"{{"tokens":[{{"name":"store","blake3":"{HASH}","scopes":{scopes}{more}}}]}}"#))
+                .map(|rules| rules.endpoints.expect("endpoints"))
+        };
+        let many = format!(r#","tenants":[{}]"#, vec![r#""a""#; 65].join(","));
+        for (scopes, more, path, says) in [
+            (r#"["mint"]"#, r#","tenants":["a"]"#, "channels", "needed with scope `mint`"),
+            (r#"["mint"]"#, r#","tenants":["a"],"channels":[]"#, "channels", "needed with scope `mint`"),
+            (r#"["mint"]"#, r#","channels":["user"]"#, "tenants", "needed with scope `mint`"),
+            (r#"["mint"]"#, r#","channels":["user"],"tenants":[]"#, "tenants", "has 0 entries; give 1 to 64"),
+            (r#"["check"]"#, many.as_str(), "tenants", "has 65 entries"),
+            (r#"["check"]"#, r#","tenants":["a",""]"#, "tenants", "an empty name"),
+            (r#"["check"]"#, r#","tenants":["a","*"]"#, "tenants", "beside others"),
+            (r#"["check","admin"]"#, r#","channels":["user"]"#, "channels", "belongs to scope `mint` only"),
+            (r#"["mint"]"#, r#","channels":["approved_source"],"tenants":["*"]"#, "sources", "has 0 entries"),
+            (r#"["mint"]"#, r#","channels":["user"],"tenants":["*"],"sources":["a"]"#, "sources", "belongs to channel"),
+            (r#"["mint"]"#, r#","channels":["usr"],"tenants":["*"]"#, "channels[0]", "unknown variant `usr`"),
+            (r#"["mint"]"#, r#","channels":["user"],"tenants":"*""#, "tenants", "expected a sequence"),
+        ] {
+            let line = mint(scopes, more).expect_err(more);
+            assert!(line.contains(&format!("at endpoints.tokens[0].{path}: ")) && line.contains(says), "{more}\ngave {line}");
+        }
+        let token = |scopes, more| mint(scopes, more).expect("valid").tokens.remove(0);
+        let store = token(r#"["mint"]"#, r#","channels":["user","approved_source"],"tenants":["a","b"],"sources":["docs"]"#);
+        assert_eq!((&store.channels[..], &store.sources[..]), (&[Channel::User, Channel::ApprovedSource][..], &["docs".to_owned()][..]));
+        assert_eq!(store.tenants.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
+        assert_eq!([Scope::Mint, Scope::Check, Scope::Admin].map(|scope| store.may(scope)), [true, false, false]);
+        assert_eq!(token(r#"["mint"]"#, r#","channels":["user"],"tenants":["*"]"#).tenants, None);
+        let admin = token(r#"["admin"]"#, r#","tenants":["a"]"#);
+        assert_eq!([Scope::Mint, Scope::Check, Scope::Admin].map(|scope| admin.may(scope)), [false, true, true]);
+        assert_eq!(admin.tenants.as_deref(), Some(&["a".to_owned()][..]));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub use endpoints::{ApprovalsConfig, EndpointsConfig, PREFIX, Scope, TokenConfig
 pub use exemptions::{ExemptHeader, Exemption};
 use floodmark_core::Action;
 use floodmark_core::Policy;
+use floodmark_core::lineage::Gate;
 use floodmark_core::wire::Format;
 pub(crate) use parse::document;
 pub use parse::{ConfigError, parse};
@@ -48,6 +49,10 @@ pub struct Config {
     /// Other settings for some requests; the first that matches counts.
     #[serde(default)]
     pub overrides: Vec<Override>,
+    /// The lineage gate: what entries of memories and scheduled tasks may do when they come back, which the endpoints answer. Needs `keys`, whose ids have at
+    /// most 32 letters then, and state.
+    #[serde(default)]
+    pub lineage: Option<Gate>,
     /// The operator's HTTP endpoints. Needs `keys`.
     #[serde(default)]
     pub endpoints: Option<EndpointsConfig>,

@@ -4,6 +4,8 @@ use core::fmt;
 use std::rc::Rc;
 
 use floodmark_core::RuleUse;
+use floodmark_core::limits::MAX_KEY_BYTES;
+use floodmark_core::lineage::{Gate, KeyRing, RingError};
 use floodmark_core::policy::PolicyError;
 use floodmark_core::wire::json::Reader;
 use floodmark_core::wire::{IssueKind, Issues};
@@ -12,6 +14,8 @@ use serde_json::{Map, Value};
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, EndpointsConfig, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
 use super::{protobuf, read, state};
+use crate::endpoints::Lineage;
+use crate::keys::Secret;
 
 /// Why a configuration was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +79,10 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     }
     let approvals = config.approvals.unwrap_or_default();
     approvals.check()?;
+    let lineage = config.lineage.map(|gate| lineage(gate, &keys, state.is_some())).transpose()?;
     let overrides = config.overrides.iter().enumerate();
     let rules = Rules {
+        lineage,
         enabled: config.enabled,
         approvals,
         state,
@@ -95,6 +101,23 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
         }
     }
     Ok(rules)
+}
+
+/// The gate with the keys that seal and verify.
+fn lineage(gate: Gate, keys: &[Secret], is_kept: bool) -> Result<Lineage, ConfigError> {
+    if !is_kept {
+        return Err(error("lineage", "needs `keys`, and `state.enabled`: records are sealed, and newest versions kept with the state"));
+    }
+    gate.check().map_err(|(key, problem)| error(["lineage.", &key].concat(), problem))?;
+    let secrets = keys.iter().map(|key| (key.id.clone(), *key.bytes())).collect();
+    match KeyRing::new(secrets) {
+        Ok(ring) => Ok(Lineage { gate, ring }),
+        Err(RingError::Name(number)) => Err(error(
+            format!("keys[{number}].id"),
+            format!("has more than {MAX_KEY_BYTES} letters; records hold it where there is `lineage`"),
+        )),
+        Err(RingError::Count | RingError::Twice(_)) => Err(error("keys", "cannot seal records")),
+    }
 }
 
 /// Where no approval can be kept, a rule that asks for one would block for ever.

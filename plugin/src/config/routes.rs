@@ -7,7 +7,7 @@ use floodmark_core::policy::PolicyError;
 
 use super::exemptions::{self, Applies};
 use super::{ApprovalsConfig, Match, Settings, State};
-use crate::endpoints::Endpoints;
+use crate::endpoints::{Endpoints, Lineage};
 use crate::keys::Secret;
 use crate::request::Request;
 
@@ -28,6 +28,8 @@ pub struct Rules {
     pub endpoints: Option<Endpoints>,
     /// How long approvals live.
     pub approvals: ApprovalsConfig,
+    /// The lineage gate, where it is on.
+    pub lineage: Option<Lineage>,
 }
 
 /// Settings, and the judge that they make.

@@ -6,12 +6,14 @@
 mod answer;
 mod approvals;
 mod health;
+mod lineage;
 mod routes;
 mod runs;
 mod token;
 mod visit;
 
 pub use answer::{Answer, Problem};
+pub use lineage::Lineage;
 pub use routes::Call;
 pub use token::Token;
 pub use visit::Visit;

@@ -1,9 +1,10 @@
 //! The table of endpoints, and how a call finds its line.
 
+use floodmark_core::limits::{MAX_ENDPOINT_BODY_BYTES as SHORT, MAX_LINEAGE_BODY_BYTES as LONG};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Answer, Desk, Problem, Token, approvals, health, runs};
+use super::{Answer, Desk, Problem, Token, approvals, health, lineage, runs};
 use crate::config::{Scope, read};
 
 /// A call whose token and scope are checked.
@@ -27,8 +28,8 @@ pub type Handler = fn(&Desk<'_>, &Call<'_>) -> Result<Answer, Problem>;
 pub enum Takes {
     /// None.
     Nothing,
-    /// One JSON document.
-    Json,
+    /// One JSON document of at most so many bytes.
+    Json(usize),
 }
 
 /// One endpoint.
@@ -49,12 +50,30 @@ pub struct Route {
 }
 
 /// All endpoints.
-pub static ROUTES: [Route; 4] = [
+pub static ROUTES: [Route; 10] = [
     Route { name: "health", method: "GET", path: "v1/health", scope: Scope::Check, takes: Takes::Nothing, handler: health::get },
     Route { name: "run", method: "GET", path: "v1/runs/*", scope: Scope::Check, takes: Takes::Nothing, handler: runs::get },
     Route { name: "run", method: "DELETE", path: "v1/runs/*", scope: Scope::Admin, takes: Takes::Nothing, handler: runs::delete },
-    Route { name: "approvals", method: "POST", path: "v1/approvals", scope: Scope::Admin, takes: Takes::Json, handler: approvals::post },
+    post("approvals", "v1/approvals", Scope::Admin, SHORT, approvals::post),
+    post("lineage_records", "v1/lineage/records", Scope::Mint, LONG, lineage::records),
+    post("lineage_check", "v1/lineage/check", Scope::Check, LONG, lineage::check),
+    post("lineage_adopt", "v1/lineage/adopt", Scope::Admin, LONG, lineage::adopt),
+    post("lineage_grants", "v1/lineage/grants", Scope::Admin, SHORT, lineage::grants),
+    post("quarantine", "v1/quarantine", Scope::Admin, SHORT, lineage::release),
+    Route {
+        name: "quarantine",
+        method: "GET",
+        path: "v1/quarantine/*",
+        scope: Scope::Check,
+        takes: Takes::Nothing,
+        handler: lineage::quarantined,
+    },
 ];
+
+/// An endpoint that takes a document of at most so many bytes.
+const fn post(name: &'static str, path: &'static str, scope: Scope, most_bytes: usize, handler: Handler) -> Route {
+    Route { name, method: "POST", path, scope, takes: Takes::Json(most_bytes), handler }
+}
 
 /// The endpoint for a method and a path below the prefix, and what stands for its `*`.
 pub fn find<'p>(routes: &'static [Route], method: &[u8], path: &'p str) -> Result<(&'static Route, &'p str), Problem> {

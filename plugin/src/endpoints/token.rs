@@ -1,8 +1,9 @@
 //! Tokens: who calls, and what they may do.
 
 use floodmark_core::limits::{MAX_TOKEN_BYTES, MIN_TOKEN_BYTES};
+use floodmark_core::lineage::Channel;
 
-use super::Endpoints;
+use super::{Endpoints, Problem};
 use crate::config::Scope;
 use crate::labels::TOKEN_HEADER;
 use crate::request::Request;
@@ -16,12 +17,24 @@ pub struct Token {
     pub hash: blake3::Hash,
     /// What it may do.
     pub scopes: Vec<Scope>,
+    /// For whose entries; `None` for all.
+    pub tenants: Option<Vec<String>>,
+    /// Over which channels the entries came that it makes records of.
+    pub channels: Vec<Channel>,
+    /// Which authors it may write as approved sources.
+    pub sources: Vec<String>,
 }
 
 impl Token {
-    /// Whether it may do what `scope` covers.
+    /// Whether it may do what `scope` covers. Who may do everything does not make records all the same: that is for those that have the entries.
     pub fn may(&self, scope: Scope) -> bool {
-        self.scopes.iter().any(|own| *own == scope || *own == Scope::Admin)
+        self.scopes.iter().any(|own| *own == scope || *own == Scope::Admin && scope != Scope::Mint)
+    }
+
+    /// Refuses what concerns a tenant that is not among the token's.
+    pub(super) fn for_tenant(&self, tenant: &str) -> Result<(), Problem> {
+        let one_of = |tenants: &Vec<String>| tenants.iter().any(|own| own == tenant);
+        if self.tenants.as_ref().is_none_or(one_of) { Ok(()) } else { Err(Problem::Limited("tenants")) }
     }
 }
 
@@ -30,6 +43,7 @@ impl Scope {
     pub const fn name(self) -> &'static str {
         match self {
             Scope::Check => "check",
+            Scope::Mint => "mint",
             Scope::Admin => "admin",
         }
     }

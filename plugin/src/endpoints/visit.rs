@@ -1,6 +1,5 @@
 //! One request to the endpoints, from its headers to its answer.
 
-use floodmark_core::limits::MAX_ENDPOINT_BODY_BYTES;
 use serde_json::Value;
 
 use super::routes::{self, Call, ROUTES, Route, Takes};
@@ -48,15 +47,16 @@ impl Visit {
 
     /// A piece of the body came; `size_bytes` is all that the gateway holds, since nothing of it goes on.
     pub fn body(&mut self, desk: &Desk<'_>, size_bytes: usize, last: bool) -> Flow {
-        match &mut self.waiting {
-            Some(_) if size_bytes > MAX_ENDPOINT_BODY_BYTES => *self = close(desk, "", Err(Problem::TooLarge)),
-            Some(waiting) => {
-                waiting.held_bytes = size_bytes;
-                if last {
-                    return self.finish(desk);
+        if let Some(waiting) = &mut self.waiting {
+            match waiting.route.takes {
+                Takes::Json(most_bytes) if size_bytes > most_bytes => *self = close(desk, "", Err(Problem::TooLarge(most_bytes))),
+                _ => {
+                    waiting.held_bytes = size_bytes;
+                    if last {
+                        return self.finish(desk);
+                    }
                 }
             }
-            None => {}
         }
         Flow::Pause
     }
@@ -108,7 +108,7 @@ fn admit(desk: &Desk<'_>, endpoints: &Endpoints, request: &Request, below: &str,
     match route.takes {
         Takes::Nothing if announces_a_body(request) => return Err(Problem::Body),
         Takes::Nothing => {}
-        Takes::Json => fit_for_json(request, last)?,
+        Takes::Json(most_bytes) => fit_for_json(request, most_bytes, last)?,
     }
     let event_id = desk.shared.event_ids.for_request(fields.value("x-request-id"), desk.host.now_ns());
     Ok(Waiting { route, part: part.to_owned(), token: token.clone(), event_id, held_bytes: 0 })
@@ -120,7 +120,7 @@ fn announces_a_body(request: &Request) -> bool {
     length || fields.value("transfer-encoding").is_some()
 }
 
-fn fit_for_json(request: &Request, last: bool) -> Result<(), Problem> {
+fn fit_for_json(request: &Request, most_bytes: usize, last: bool) -> Result<(), Problem> {
     let fields = request.fields();
     let json = request.only_value("content-type").is_some_and(|kind| {
         let kind = kind.split(|&byte| byte == b';').next().unwrap_or_default();
@@ -132,8 +132,8 @@ fn fit_for_json(request: &Request, last: bool) -> Result<(), Problem> {
     if fields.any_word("content-encoding", &mut |word| !matches!(word, b"" | b"identity")) {
         return Err(Problem::ContentEncoding);
     }
-    if fields.length_bytes().is_some_and(|bytes| bytes > MAX_ENDPOINT_BODY_BYTES as u64) {
-        return Err(Problem::TooLarge);
+    if fields.length_bytes().is_some_and(|bytes| bytes > most_bytes as u64) {
+        return Err(Problem::TooLarge(most_bytes));
     }
     if last { Err(Problem::Malformed("the body is empty; send a JSON object".to_owned())) } else { Ok(()) }
 }

@@ -1,9 +1,10 @@
 //! What the VMs of one gateway remember together, across requests.
 
+pub mod quarantine;
 mod set;
 pub mod table;
 
-use floodmark_core::limits::{MAX_CALLER_BYTES, MAX_RUN_BYTES};
+use floodmark_core::limits::{MAX_CALLER_BYTES, MAX_QUARANTINE_BYTES, MAX_QUARANTINE_TENANTS, MAX_RUN_BYTES, MAX_VERSIONS};
 use floodmark_core::run::RunKey;
 
 use crate::approvals::Approvals;
@@ -14,7 +15,8 @@ use crate::metrics::StateCounters;
 use table::{KEY_BYTES, Shape, Table};
 
 /// The names of the tables, in keys of shared data and in counters.
-pub const TABLES: [&str; 4] = ["runs", "callers", "ids", "approvals"];
+pub const TABLES: [&str; 6] = ["runs", "callers", "ids", "approvals", "versions", "quarantine"];
+
 /// The tables, and the keys under which things have their names in them.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -26,6 +28,12 @@ pub struct State {
     pub ids: Table,
     /// Approvals.
     pub approvals: Approvals,
+    /// By entry of a tenant's store: its newest version.
+    pub versions: Table,
+    /// By tenant: [`quarantine::List`].
+    pub quarantine: Table,
+    /// Names tenants and their entries.
+    pub lineage_key: SubKey,
     /// Names callers.
     pub caller_key: SubKey,
     /// Names runs.
@@ -45,15 +53,21 @@ impl State {
     pub fn new(secret: &Secret, config: &config::State, approvals: &config::ApprovalsConfig, counters: &StateCounters) -> Self {
         let (ttl_ms, half_life_ms) = (u64::from(config.ttl_s) * 1000, u64::from(config.half_life_s) * 1000);
         let counters = |number: usize| counters.tables.get(number).cloned().unwrap_or_default();
-        let table = |number: usize, entries, payload_bytes| {
+        let new = |number: usize, entries, payload_bytes, ttl_ms| {
             let name = TABLES.get(number).copied().unwrap_or_default();
             Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms }, counters(number))
         };
+        let table = |number, entries, payload_bytes| new(number, entries, payload_bytes, ttl_ms);
+        // What is known of entries and tenants is for good: it only gives way to what is newer.
+        let lasting = |number, entries, payload_bytes| new(number, entries, payload_bytes, u64::MAX);
         State {
             runs: table(0, config.runs, MAX_RUN_BYTES),
             callers: table(1, config.callers, MAX_CALLER_BYTES),
             ids: table(2, config.runs, KEY_BYTES),
             approvals: Approvals::new(secret.derive("approvals"), approvals.ttl_s, counters(3)),
+            versions: lasting(4, MAX_VERSIONS, size_of::<u64>()),
+            quarantine: lasting(5, MAX_QUARANTINE_TENANTS, MAX_QUARANTINE_BYTES),
+            lineage_key: secret.derive("lineage names"),
             caller_key: secret.derive("caller"),
             run_key: secret.derive("run"),
             id_key: secret.derive("id"),
