@@ -6,10 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::setup::{envoy, venv};
 use crate::sh::{self, Sh};
-use crate::{paths, wasm};
-
-/// What the lineage gate's twin in Python needs.
-const LINEAGE_TWIN: &str = "tools/lineage/requirements.txt";
+use crate::{paths, test, wasm};
 
 /// Shows the plugin at work in Envoy, or in the emulator when there is no Envoy to be had.
 pub fn demo(sh: &Sh, keep: bool) -> Result<()> {
@@ -23,7 +20,7 @@ pub fn demo(sh: &Sh, keep: bool) -> Result<()> {
 
 /// Prints the table of measured speeds against their budgets.
 pub fn bench(sh: &Sh, quick: bool) -> Result<()> {
-    let (python, _) = venv::ensure_listed(sh, LINEAGE_TWIN)?;
+    let (python, _) = venv::ensure_listed(sh, test::LINEAGE)?;
     let mut command = prepare(sh, "tool", "bench")?;
     command.arg("--python").arg(python);
     if quick {
