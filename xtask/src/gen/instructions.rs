@@ -190,3 +190,66 @@ fn find(phrases: &BTreeMap<&str, u16>, line: &str, folds: &FoldTable<'_>) -> Opt
     let phrases: Vec<_> = phrases.iter().map(|(words, roles)| Phrase { words, roles: *roles }).collect();
     floodmark_core::instructions::wording(line, &Wording { phrases: &phrases }, folds)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = r#"
+        [[list]]
+        role = "verb"
+        kind = "imperative"
+        reason = "A command."
+        phrases = "send, Don’t Sénd"
+        must_match = ["Send it.", "Fine. Send it."]
+        must_not_match = ["They send it.", "Sender of it."]
+    "#;
+
+    fn read(text: &str) -> Result<Instructions> {
+        Instructions::new(text, &FoldTable::EMPTY)
+    }
+
+    #[test]
+    fn phrases_are_folded_and_have_the_roles_of_all_their_lists() {
+        let twice = LIST.to_owned() + &LIST.replace("\"verb\"", "\"lead\"");
+        let folds = super::super::tests::folds();
+        let read = Instructions::new(&twice, &folds.table()).expect("good lists");
+        let both = role::VERB | role::LEAD;
+        assert_eq!(read.phrases(None).into_iter().collect::<Vec<_>>(), [("don t send", both), ("send", both)]);
+        assert_eq!(read.phrases(Some(0))["send"], role::LEAD);
+        assert!(read.source().contains("Phrase { words: \"don t send\", roles: 0x9 },"), "{}", read.source());
+    }
+
+    #[test]
+    fn bad_lists_are_refused_with_what_to_do() {
+        for (from, to, expected) in [
+            ("\"verb\"", "\"noun\"", "no such role; the roles are verb, noun_or_verb"),
+            ("\"imperative\"", "\"category\"", "`kind` is \"category\"; it must be one of imperative, request, obligation, schedule"),
+            ("A command.", " ", "`reason` is empty"),
+            (", \"Fine. Send it.\"", "", "`must_match` has fewer than two lines"),
+            (", \"Sender of it.\"", "", "`must_not_match` has fewer than two lines"),
+            ("send, ", "send, Send, ", "\"send\" is there twice"),
+            ("send, ", "a b c d e f g h i, ", "has more than 8 words"),
+            ("send, ", "!, ", "\"!\" has no words"),
+            ("phrases", "words", "unknown field `words`"),
+        ] {
+            let error = format!("{:#}", read(&LIST.replacen(from, to, 1)).map(|_| ()).expect_err(expected));
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn lines_that_do_not_hold_are_told() {
+        let verify = |text: &str| read(text).expect("a good list").verify(&FoldTable::EMPTY).map_err(|error| error.to_string());
+        assert_eq!(verify(LIST), Ok(()));
+        for (from, to, expected) in [
+            ("Fine. Send it.", "They wait.", "\"They wait.\" is found as nothing, not as imperative"),
+            ("They send it.", "Send two.", "its must_not_match line \"Send two.\" is found as imperative"),
+        ] {
+            let error = verify(&LIST.replace(from, to)).expect_err(expected);
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = verify(&(LIST.to_owned() + LIST)).expect_err("both find the same");
+        assert!(error.contains("is imperative without the list too"), "{error}");
+    }
+}
