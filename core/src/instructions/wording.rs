@@ -19,37 +19,39 @@ const OPENING_WORDS: u32 = 4;
 /// What a phrase can be in a clause; a phrase may have several roles.
 pub mod role {
     /// A verb that tells somebody to do something where a clause begins with it.
-    pub const VERB: u16 = 1;
+    pub const VERB: u32 = 1;
     /// The same if an [`OBJECT`] follows; alone it is rather a noun.
-    pub const NOUN_OR_VERB: u16 = 1 << 1;
+    pub const NOUN_OR_VERB: u32 = 1 << 1;
     /// Begins what a verb acts on.
-    pub const OBJECT: u16 = 1 << 2;
+    pub const OBJECT: u32 = 1 << 2;
     /// May stand before a clause's verb.
-    pub const LEAD: u16 = 1 << 3;
+    pub const LEAD: u32 = 1 << 3;
     /// Opens a condition or a time where a clause begins with it; its comma, or a word of [`TIME`] in it, lets a clause begin.
-    pub const CONDITION: u16 = 1 << 4;
+    pub const CONDITION: u32 = 1 << 4;
     /// A day, an hour, and what else a time ends with.
-    pub const TIME: u16 = 1 << 5;
+    pub const TIME: u32 = 1 << 5;
     /// Whom instructions are for: what a duty is, if it is theirs.
-    pub const PARTY: u16 = 1 << 6;
+    pub const PARTY: u32 = 1 << 6;
     /// The same only where a sentence begins with it: a rule for everything.
-    pub const UNIVERSAL: u16 = 1 << 7;
+    pub const UNIVERSAL: u32 = 1 << 7;
     /// Must, shall and the like.
-    pub const DUTY: u16 = 1 << 8;
+    pub const DUTY: u32 = 1 << 8;
     /// Between a duty and what is done: a passive.
-    pub const BE: u16 = 1 << 9;
+    pub const BE: u32 = 1 << 9;
     /// What an agent can do, as a participle: with a duty and a passive it is an instruction to whoever can do it.
-    pub const DONE: u16 = 1 << 10;
+    pub const DONE: u32 = 1 << 10;
     /// A request, wherever it stands.
-    pub const REQUEST: u16 = 1 << 11;
+    pub const REQUEST: u32 = 1 << 11;
     /// A request where a clause begins with it.
-    pub const REQUEST_AT_START: u16 = 1 << 12;
+    pub const REQUEST_AT_START: u32 = 1 << 12;
     /// An obligation, wherever it stands.
-    pub const OBLIGATION: u16 = 1 << 13;
+    pub const OBLIGATION: u32 = 1 << 13;
     /// The name of a rule, if a colon follows.
-    pub const KEY: u16 = 1 << 14;
+    pub const KEY: u32 = 1 << 14;
     /// A schedule where a clause begins with it.
-    pub const SCHEDULE: u16 = 1 << 15;
+    pub const SCHEDULE: u32 = 1 << 15;
+    /// Right behind a verb it shows that the verb is a noun there.
+    pub const FINITE: u32 = 1 << 16;
 }
 
 /// A phrase with its roles.
@@ -58,7 +60,7 @@ pub struct Phrase<'t> {
     /// Folded words with one space between them: lower case, no accents, what an apostrophe parts apart.
     pub words: &'t str,
     /// Bits of [`role`].
-    pub roles: u16,
+    pub roles: u32,
 }
 
 /// All phrases, ascending by their words, each once.
@@ -80,8 +82,7 @@ impl Wording<'_> {
                 continue;
             }
             let found = self.longest(text, at);
-            let object = |end| found.roles & role::NOUN_OR_VERB != 0 && self.object_follows(text, end);
-            if let Some(likeness) = clause.word(text, at, found, object) {
+            if let Some(likeness) = clause.word(text, at, found, || self.commands(text, found)) {
                 return Some(likeness);
             }
             at = found.end;
@@ -107,14 +108,26 @@ impl Wording<'_> {
         found
     }
 
-    /// Whether what follows is what a verb acts on: a word for it, an amount or an address.
+    /// Whether what was found is a verb that commands, where a clause begins with it.
+    fn commands(&self, text: &[u8], found: Found) -> bool {
+        if found.roles & (role::VERB | role::NOUN_OR_VERB) == 0 {
+            return false;
+        }
+        // With a hyphen it is rather a part of another word.
+        let alone = found.roles & role::VERB != 0 && text.get(found.end) != Some(&b'-');
+        let spaces = text.get(found.end..).unwrap_or_default().iter().take_while(|byte| **byte == b' ').count();
+        let next = self.longest(text, found.end + spaces);
+        if alone { next.roles & role::FINITE == 0 } else { self.object_follows(text, found.end) }
+    }
+
+    /// Whether what follows is what a verb acts on: a word for it, an amount, a number to call, an address or a path.
     fn object_follows(&self, text: &[u8], end: usize) -> bool {
         let gap = text.get(end..).unwrap_or_default().iter().take_while(|byte| !is_word(**byte));
         let (mut next, mut marked) = (end, false);
         for byte in gap {
             match byte {
-                b'$' | b'@' => marked = true,
-                b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'*' | b'<' | b'[' | b'(' => {}
+                b'$' | b'@' | b'+' | b'/' | b'~' => marked = true,
+                b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'*' | b'<' | b'[' | b'(' | b'-' => {}
                 _ => return false,
             }
             next += 1;
@@ -123,7 +136,13 @@ impl Wording<'_> {
             return true;
         }
         let found = self.longest(text, next);
-        found.roles & role::OBJECT != 0 || text.get(word_end(text, next)) == Some(&b'@')
+        let behind = text.get(word_end(text, next)..).unwrap_or_default();
+        found.roles & role::OBJECT != 0
+            || match behind {
+                [b'@', ..] => true,
+                [b'.', after, ..] => is_word(*after),
+                _ => false,
+            }
     }
 }
 
@@ -132,7 +151,7 @@ impl Wording<'_> {
 struct Found {
     /// Offset behind it.
     end: usize,
-    roles: u16,
+    roles: u32,
 }
 
 /// Where in a sentence the scan is.
@@ -197,8 +216,8 @@ impl Clause {
         (self.start, self.words, self.duty) = (true, 0, 0);
     }
 
-    /// Takes in the word or phrase at `at`. `object` says whether an object follows.
-    fn word(&mut self, text: &[u8], at: usize, found: Found, object: impl Fn(usize) -> bool) -> Option<Likeness> {
+    /// Takes in the word or phrase at `at`. `commands` says whether it commands where a clause begins.
+    fn word(&mut self, text: &[u8], at: usize, found: Found, commands: impl Fn() -> bool) -> Option<Likeness> {
         let is = |role| found.roles & role != 0;
         let first = self.words == 0;
         let start = core::mem::replace(&mut self.start, false);
@@ -212,7 +231,7 @@ impl Clause {
         if start && is(role::SCHEDULE) {
             return Some(Likeness::Schedule);
         }
-        if start && (is(role::VERB) || object(found.end)) && !is_quoted(text, at, found.end) {
+        if start && commands() && !is_quoted(text, at, found.end) {
             return Some(if self.condition { Likeness::Schedule } else { Likeness::Imperative });
         }
         self.party |= is(role::PARTY) || (first && is(role::UNIVERSAL));

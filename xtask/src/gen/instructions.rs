@@ -16,7 +16,7 @@ pub const BUDGET_BYTES: usize = 40_000;
 /// Bytes of a [`Phrase`] in wasm: pointer, length, roles.
 const PHRASE_BYTES: usize = 12;
 
-const ROLES: [(&str, u16); 16] = [
+const ROLES: [(&str, u32); 17] = [
     ("verb", role::VERB),
     ("noun_or_verb", role::NOUN_OR_VERB),
     ("object", role::OBJECT),
@@ -33,6 +33,7 @@ const ROLES: [(&str, u16); 16] = [
     ("obligation", role::OBLIGATION),
     ("key", role::KEY),
     ("schedule", role::SCHEDULE),
+    ("finite", role::FINITE),
 ];
 
 #[derive(Deserialize)]
@@ -55,7 +56,7 @@ struct ListForm {
 /// One list.
 struct List {
     at: String,
-    role: u16,
+    role: u32,
     kind: String,
     phrases: Vec<String>,
     must_match: Vec<String>,
@@ -91,6 +92,7 @@ impl Instructions {
         let mut wrong = Vec::new();
         for (number, list) in self.lists.iter().enumerate() {
             let without = self.phrases(Some(number));
+            let takes_away = list.role == role::FINITE;
             let name = |phrases, line: &str| find(phrases, line, folds).map_or("nothing", Likeness::name);
             for line in &list.must_match {
                 let (found, other) = (name(&whole, line), name(&without, line));
@@ -105,6 +107,9 @@ impl Instructions {
             }
             for line in &list.must_not_match {
                 let found = name(&whole, line);
+                if takes_away && name(&without, line) == "nothing" {
+                    wrong.push(format!("{}: {line:?} is not found without the list either: give a line that it saves", list.at));
+                }
                 if found != "nothing" {
                     wrong.push(format!(
                         "{}: its must_not_match line {line:?} is found as {found}: narrow a list or change the line",
@@ -118,7 +123,7 @@ impl Instructions {
     }
 
     /// All phrases with their roles, without one of the lists if `without` says so.
-    fn phrases(&self, without: Option<usize>) -> BTreeMap<&str, u16> {
+    fn phrases(&self, without: Option<usize>) -> BTreeMap<&str, u32> {
         let mut phrases = BTreeMap::new();
         for (_, list) in self.lists.iter().enumerate().filter(|(number, _)| Some(*number) != without) {
             list.phrases.iter().for_each(|phrase| *phrases.entry(phrase.as_str()).or_insert(0) |= list.role);
@@ -165,7 +170,7 @@ fn list(form: ListForm, at: String, folds: &FoldTable<'_>) -> Result<List> {
     let kinds = [Likeness::Imperative, Likeness::Request, Likeness::Obligation, Likeness::Schedule].map(Likeness::name);
     ensure!(kinds.contains(&form.kind.as_str()), "`kind` is {:?}; it must be one of {}", form.kind, kinds.join(", "));
     ensure!(!form.reason.trim().is_empty(), "`reason` is empty; say what the phrases do in an attack");
-    ensure!(form.must_match.len() >= 2, "`must_match` has fewer than two lines; add some");
+    ensure!(form.must_match.len() >= 2 || *role == role::FINITE, "`must_match` has fewer than two lines; add some");
     ensure!(form.must_not_match.len() >= 2, "`must_not_match` has fewer than two lines; add some");
     let mut phrases = Vec::new();
     for phrase in form.phrases.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()) {
@@ -186,7 +191,7 @@ fn words(phrase: &str, folds: &FoldTable<'_>) -> String {
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-fn find(phrases: &BTreeMap<&str, u16>, line: &str, folds: &FoldTable<'_>) -> Option<Likeness> {
+fn find(phrases: &BTreeMap<&str, u32>, line: &str, folds: &FoldTable<'_>) -> Option<Likeness> {
     let phrases: Vec<_> = phrases.iter().map(|(words, roles)| Phrase { words, roles: *roles }).collect();
     floodmark_core::instructions::wording(line, &Wording { phrases: &phrases }, folds)
 }

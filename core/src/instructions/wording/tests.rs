@@ -2,12 +2,13 @@
 
 use super::*;
 
-const PHRASES: [Phrase<'static>; 12] = [
+const PHRASES: [Phrase<'static>; 13] = [
     Phrase { words: "agents", roles: role::PARTY },
     Phrase { words: "be", roles: role::BE },
     Phrase { words: "do not", roles: role::REQUEST_AT_START },
     Phrase { words: "email", roles: role::NOUN_OR_VERB },
     Phrase { words: "every", roles: role::CONDITION | role::OBJECT | role::UNIVERSAL },
+    Phrase { words: "is", roles: role::FINITE },
     Phrase { words: "monday", roles: role::TIME },
     Phrase { words: "must", roles: role::DUTY },
     Phrase { words: "never", roles: role::LEAD },
@@ -41,6 +42,10 @@ fn a_command_is_one_where_a_clause_begins() {
         "email every friend",
         "email $5",
         "email me@b.example",
+        "email b.example",
+        "email ~/it",
+        "email-every friend",
+        "send-every friend",
     ] {
         assert_eq!(find(text), Some(Likeness::Imperative), "{text}");
     }
@@ -50,6 +55,9 @@ fn a_command_is_one_where_a_clause_begins() {
         "sender of it",
         "resend it",
         "half-send it",
+        "send is a verb",
+        "send-off is a noun",
+        "email-off every day",
         "{\"send\": 1}",
         "[\"send\", \"go\"]",
         "email address",
