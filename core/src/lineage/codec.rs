@@ -46,18 +46,19 @@ impl<'a> Reader<'a> {
     /// A number in seven bits a byte, the lowest first. Spellings with zeros at the end are read too, as postcard reads them.
     pub fn number(&mut self) -> Option<u64> {
         let mut number = 0;
-        for shift in (0..64).step_by(7) {
+        let mut shift = 0;
+        loop {
             let byte = self.byte()?;
-            let bits = u64::from(byte & 0x7f);
+            // The tenth byte has room for one bit.
             if shift == 63 && byte > 1 {
                 return None;
             }
-            number |= bits << shift;
+            number |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Some(number);
             }
+            shift += 7;
         }
-        None
     }
 
     pub fn length(&mut self) -> Option<usize> {
@@ -130,28 +131,28 @@ impl<'e> Writer<'e> {
     }
 
     pub fn raw(&mut self, bytes: &[u8]) {
-        match &mut self.expected {
-            None => self.written.extend_from_slice(bytes),
-            Some(expected) => match expected.strip_prefix(bytes) {
-                Some(rest) => *expected = rest,
-                None => self.differs = true,
-            },
+        let Some(expected) = &mut self.expected else { return self.written.extend_from_slice(bytes) };
+        match expected.split_at_checked(bytes.len()) {
+            // What was read in this very place need not be compared.
+            Some((same, rest)) if core::ptr::eq(same, bytes) || same == bytes => *expected = rest,
+            _ => self.differs = true,
+        }
+    }
+
+    pub fn byte(&mut self, byte: u8) {
+        let Some(expected) = &mut self.expected else { return self.written.push(byte) };
+        match expected.split_first() {
+            Some((same, rest)) if *same == byte => *expected = rest,
+            _ => self.differs = true,
         }
     }
 
     pub fn number(&mut self, mut number: u64) {
-        let mut bytes = [0; 10];
-        let mut length = 0;
-        for byte in &mut bytes {
-            length += 1;
-            *byte = (number as u8) & 0x7f;
+        while number >= 0x80 {
+            self.byte((number as u8) | 0x80);
             number >>= 7;
-            if number == 0 {
-                break;
-            }
-            *byte |= 0x80;
         }
-        self.raw(bytes.get(..length).unwrap_or_default());
+        self.byte(number as u8);
     }
 
     /// A text of `least` to `most` bytes without control characters.
@@ -165,7 +166,7 @@ impl<'e> Writer<'e> {
 
     /// A text that may be left out, of 1 to `most` bytes.
     pub fn maybe_text(&mut self, field: &'static str, text: Option<&str>, most: usize) {
-        self.raw(&[u8::from(text.is_some())]);
+        self.byte(u8::from(text.is_some()));
         if let Some(text) = text {
             self.text(field, text, 1, most);
         }
@@ -189,7 +190,26 @@ impl<'e> Writer<'e> {
 
 /// Whether a text has a control character: general category Cc, which is U+0000 to U+001F and U+007F to U+009F.
 pub(super) fn has_control(text: &str) -> bool {
-    // What stands above ASCII begins with C2 in UTF-8.
-    let suspect = text.bytes().fold(false, |suspect, byte| suspect | (byte < 0x20) | (byte == 0x7f) | (byte == 0xc2));
-    suspect && text.chars().any(char::is_control)
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let mut last = [b' '; 8];
+    last.iter_mut().zip(rest).for_each(|(last, byte)| *last = *byte);
+    let mut suspect = suspects(last);
+    for word in words {
+        suspect |= suspects(*word);
+    }
+    suspect != 0 && text.chars().any(char::is_control)
+}
+
+/// Not zero when one of eight bytes is a control character's, or C2, with which those above ASCII begin in UTF-8. The highest bit of some byte of
+/// `(word - n) & !word` is set where a byte of `word` is below n.
+#[inline]
+const fn suspects(word: [u8; 8]) -> u64 {
+    const fn every(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    const fn below(word: u64, n: u8) -> u64 {
+        word.wrapping_sub(every(n)) & !word & every(0x80)
+    }
+    let word = u64::from_ne_bytes(word);
+    below(word, 0x20) | below(word ^ every(0x7f), 1) | below(word ^ every(0xc2), 1)
 }
