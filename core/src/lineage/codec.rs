@@ -45,20 +45,25 @@ impl<'a> Reader<'a> {
 
     /// A number in seven bits a byte, the lowest first. Spellings with zeros at the end are read too, as postcard reads them.
     pub fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        let mut shift = 0;
-        loop {
-            let byte = self.byte()?;
+        // Nearly all are short.
+        if let [byte @ 0..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Some(u64::from(*byte));
+        }
+        let (mut number, mut shift) = (0, 0);
+        for (at, byte) in self.rest.iter().enumerate() {
             // The tenth byte has room for one bit.
-            if shift == 63 && byte > 1 {
+            if shift == 63 && *byte > 1 {
                 return None;
             }
             number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
+            if *byte < 0x80 {
+                self.rest = self.rest.get(at + 1..)?;
                 return Some(number);
             }
             shift += 7;
         }
+        None
     }
 
     pub fn length(&mut self) -> Option<usize> {
@@ -148,11 +153,21 @@ impl<'e> Writer<'e> {
     }
 
     pub fn number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.byte((number as u8) | 0x80);
-            number >>= 7;
+        if number < 0x80 {
+            return self.byte(number as u8);
         }
-        self.byte(number as u8);
+        let mut bytes = [0; 10];
+        let mut length = 0;
+        for byte in &mut bytes {
+            length += 1;
+            *byte = number as u8 | 0x80;
+            number >>= 7;
+            if number == 0 {
+                *byte &= 0x7f;
+                break;
+            }
+        }
+        self.raw(bytes.get(..length).unwrap_or_default());
     }
 
     /// A text of `least` to `most` bytes without control characters.
@@ -190,26 +205,10 @@ impl<'e> Writer<'e> {
 
 /// Whether a text has a control character: general category Cc, which is U+0000 to U+001F and U+007F to U+009F.
 pub(super) fn has_control(text: &str) -> bool {
-    let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let mut last = [b' '; 8];
-    last.iter_mut().zip(rest).for_each(|(last, byte)| *last = *byte);
-    let mut suspect = suspects(last);
-    for word in words {
-        suspect |= suspects(*word);
+    let mut others = false;
+    for byte in text.as_bytes() {
+        // One comparison: nearly all texts are printable ASCII, which is 0x20 to 0x7e.
+        others |= byte.wrapping_sub(0x20) >= 0x5f;
     }
-    suspect != 0 && text.chars().any(char::is_control)
-}
-
-/// Not zero when one of eight bytes is a control character's, or C2, with which those above ASCII begin in UTF-8. The highest bit of some byte of
-/// `(word - n) & !word` is set where a byte of `word` is below n.
-#[inline]
-const fn suspects(word: [u8; 8]) -> u64 {
-    const fn every(byte: u8) -> u64 {
-        u64::from_ne_bytes([byte; 8])
-    }
-    const fn below(word: u64, n: u8) -> u64 {
-        word.wrapping_sub(every(n)) & !word & every(0x80)
-    }
-    let word = u64::from_ne_bytes(word);
-    below(word, 0x20) | below(word ^ every(0x7f), 1) | below(word ^ every(0xc2), 1)
+    others && text.chars().any(char::is_control)
 }
