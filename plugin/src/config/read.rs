@@ -21,34 +21,38 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, ConfigError> {
 struct Misfit(Box<ConfigError>);
 
 impl Misfit {
-    #[inline(never)]
     fn inside(mut self, key: &str) -> Self {
-        let path = &self.0.path;
-        let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-        self.0.path = [key, dot, path].concat();
+        *self.0 = core::mem::take(&mut *self.0).inside(key);
         self
     }
 
-    #[inline(never)]
     fn at(self, index: usize) -> Self {
         self.inside(&format!("[{index}]"))
     }
 
     #[inline(never)]
     fn type_of(value: &Value, expected: &dyn de::Expected) -> Self {
-        let found = match value {
-            Value::Null => Unexpected::Unit,
-            Value::Bool(truth) => Unexpected::Bool(*truth),
-            Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-                (Some(number), _) => Unexpected::Unsigned(number),
-                (None, Some(number)) => Unexpected::Signed(number),
-                (None, None) => Unexpected::Float(number.as_f64().unwrap_or_default()),
-            },
-            Value::String(text) => Unexpected::Str(text),
-            Value::Array(_) => Unexpected::Seq,
-            Value::Object(_) => Unexpected::Map,
-        };
-        Misfit::invalid_type(found, expected)
+        Misfit::invalid_type(unexpected(value), expected)
+    }
+}
+
+/// What stands there, in words.
+pub(super) fn found(value: &Value) -> String {
+    words(unexpected(value))
+}
+
+fn unexpected(value: &Value) -> Unexpected<'_> {
+    match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(truth) => Unexpected::Bool(*truth),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => Unexpected::Unsigned(number),
+            (None, Some(number)) => Unexpected::Signed(number),
+            (None, None) => Unexpected::Float(number.as_f64().unwrap_or_default()),
+        },
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
     }
 }
 
