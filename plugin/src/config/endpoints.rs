@@ -34,7 +34,7 @@ pub struct TokenConfig {
     pub blake3: String,
     /// What it may do.
     pub scopes: Vec<Scope>,
-    /// For which tenants' entries it may use the endpoints of the lineage gate, at most 64; `["*"]` for all. Needed with scope `mint`, where else all is the default.
+    /// For which tenants' entries it may use the endpoints of the lineage gate, at most 64; `["*"]` for all. Needed with scope `mint`; for other scopes all is the default.
     #[serde(default)]
     pub tenants: Option<Vec<String>>,
     /// Over which channels the entries came of which it may make records. Needed with scope `mint`, and for nothing else.
