@@ -211,7 +211,11 @@ mod tests {
         let errors = refused(&text.replace(SECRET, &hex));
         assert_eq!(errors.len(), 1, "only one listener has tokens");
         assert!(errors[0].contains("at endpoints.tokens[0].blake3: must be 64 hex digits") && errors[0].contains("b3sum"), "{}", errors[0]);
-        assert_eq!(refused(&text.replace(SECRET, &hex).replace(TOKEN_HASH, &hex)), [""; 0]);
+        let [first, second] = TOKEN_HASHES;
+        let text = text.replace(SECRET, &hex).replace(first, &hex);
+        assert!(refused(&text)[0].contains("at endpoints.tokens[1].blake3: must be 64 hex digits"), "each needs its own");
+        assert!(refused(&text.replace(second, &hex))[0].contains("at endpoints.tokens[1].blake3: is the hash of token"), "and another one");
+        assert_eq!(refused(&text.replace(second, &"fedcba9876543210".repeat(4))), [""; 0]);
     }
 
     #[test]
