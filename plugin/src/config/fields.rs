@@ -104,7 +104,8 @@ pub(crate) fn text(value: &Value) -> Result<String, ConfigError> {
     value.as_str().map(str::to_owned).ok_or_else(|| not("a string", value))
 }
 
-fn not(expected: &str, value: &Value) -> ConfigError {
+/// What is wrong with a value of another type.
+pub(crate) fn not(expected: &str, value: &Value) -> ConfigError {
     error("", ["invalid type: ", &found(value), ", expected ", expected].concat())
 }
 

@@ -6,9 +6,8 @@ use floodmark_core::limits::MAX_KEY_BYTES;
 use floodmark_core::lineage::{Gate, Group, KeyRing, Limit, Mandate, NoRecord, RingError};
 use serde_json::Value;
 
-use super::fields::{Fields, text};
+use super::fields::{Fields, not, text};
 use super::parse::{ConfigError, error};
-use super::read::read;
 use crate::endpoints::Lineage;
 use crate::keys::Secret;
 
@@ -66,9 +65,38 @@ fn mandate(value: &Value) -> Result<Mandate, ConfigError> {
     fields.end(mandate)
 }
 
-/// What each argument of a mandate may be.
+/// What each argument of a mandate may be. By hand too: a derived reader of one enum whose variants hold values makes those of all enums twice as large.
 pub(crate) fn limits(fields: &mut Fields<'_>) -> BTreeMap<String, Limit> {
-    fields.read("arguments", read).unwrap_or_default()
+    fields.read("arguments", all_limits).unwrap_or_default()
+}
+
+fn all_limits(value: &Value) -> Result<BTreeMap<String, Limit>, ConfigError> {
+    let Value::Object(members) = value else { return Err(not("an object", value)) };
+    let mut limits = BTreeMap::new();
+    for (name, value) in members {
+        limits.insert(name.clone(), limit(value).map_err(|misfit| misfit.inside(name))?);
+    }
+    Ok(limits)
+}
+
+fn limit(value: &Value) -> Result<Limit, ConfigError> {
+    if value.as_str() == Some("any") {
+        return Ok(Limit::Any);
+    }
+    let mut fields = Fields::new(value, &["one_of", "max"]);
+    let limit = match (fields.maybe("one_of").is_some(), fields.read("max", number)) {
+        (true, None) => Limit::OneOf(fields.list("one_of", text)),
+        (false, Some(most)) => Limit::Max(most),
+        _ => return fields.end(Limit::Any).and(Err(error("", "must be \"any\", or an object with one of `one_of` and `max`"))),
+    };
+    fields.end(limit)
+}
+
+fn number(value: &Value) -> Result<f64, ConfigError> {
+    // Envoy makes of a fraction in YAML a string.
+    let number = value.as_str().and_then(|text| serde_json::from_slice(text.as_bytes()).ok());
+    let number: &Value = number.as_ref().unwrap_or(value);
+    number.as_f64().ok_or_else(|| not("a number", value))
 }
 
 #[cfg(test)]
@@ -128,9 +156,11 @@ mod tests {
             (json!({"no_record": "allow"}), "lineage.no_record", "`enforce`, `label`"),
             (json!({"policy": ""}), "lineage.policy", "takes 1 to 64 bytes"),
             (json!({"groups": [{"tenant": "a"}]}), "lineage.groups[0]", "missing field `principals`"),
-            (argument(json!("all")), "lineage.mandates[0].arguments.a", "unknown variant `all`"),
-            (argument(json!({"max": "much"})), "lineage.mandates[0].arguments.a.max", "expected f64"),
-            (argument(json!({"max": 1, "one_of": []})), "lineage.mandates[0].arguments.a", "invalid type: an object"),
+            (argument(json!("all")), "lineage.mandates[0].arguments.a", "invalid type: string \"all\", expected an object"),
+            (argument(json!({"max": "much"})), "lineage.mandates[0].arguments.a.max", "expected a number"),
+            (argument(json!({"max": 1, "one_of": []})), "lineage.mandates[0].arguments.a", "one of `one_of` and `max`"),
+            (argument(json!({"most": 1})), "lineage.mandates[0].arguments.a.most", "unknown field `most`"),
+            (argument(json!({})), "lineage.mandates[0].arguments.a", "one of `one_of` and `max`"),
             (argument(json!({"one_of": []})), "lineage.mandates[0].arguments.a", "lists nothing"),
         ] {
             let line = with(&lineage, &json!({})).expect_err("refused");

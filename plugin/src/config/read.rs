@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Value, map, value};
@@ -178,10 +178,6 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
     fn deserialize_enum<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Misfit> {
         match self.0 {
             Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
-            // A variant that holds a value.
-            Value::Object(members) if members.len() == 1 => {
-                visitor.visit_enum(MapAccessDeserializer::new(Members { rest: members.iter(), next: None }))
-            }
             other => Err(Misfit::type_of(other, &visitor)),
         }
     }
