@@ -74,12 +74,13 @@ impl<'v> Fields<'v> {
 
     /// The number of the word that stands there.
     pub fn word(&mut self, key: &str, words: &[&str]) -> usize {
-        let text = self.text(key);
-        let position = words.iter().position(|word| *word == text);
-        if position.is_none() {
-            self.wrong(error(key, ["unknown variant `", &text, "`, expected ", &one_of(words)].concat()));
+        self.need(key);
+        match self.maybe(key).map(|value| word(value, words)) {
+            Some(Ok(number)) => return number,
+            Some(Err(misfit)) => self.wrong(misfit.inside(key)),
+            None => {}
         }
-        position.unwrap_or_default()
+        0
     }
 
     /// What `read` makes of what stands there.
@@ -102,6 +103,13 @@ impl<'v> Fields<'v> {
 /// A text, for [`Fields::list`].
 pub(crate) fn text(value: &Value) -> Result<String, ConfigError> {
     value.as_str().map(str::to_owned).ok_or_else(|| not("a string", value))
+}
+
+/// The number of a word.
+pub(crate) fn word(value: &Value, words: &[&str]) -> Result<usize, ConfigError> {
+    let text = text(value)?;
+    let position = words.iter().position(|word| *word == text);
+    position.ok_or_else(|| error("", ["unknown variant `", &text, "`, expected ", &one_of(words)].concat()))
 }
 
 /// What is wrong with a value of another type.

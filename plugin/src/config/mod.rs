@@ -1,6 +1,6 @@
 //! The plugin's configuration: one JSON object. docs/config.md is generated from these types.
 
-mod endpoints;
+pub(crate) mod endpoints;
 mod exemptions;
 pub(crate) mod fields;
 pub(crate) mod lineage;
@@ -57,7 +57,8 @@ pub struct Config {
     pub lineage: Option<serde_json::Value>,
     /// The operator's HTTP endpoints. Needs `keys`.
     #[serde(default)]
-    pub endpoints: Option<EndpointsConfig>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<EndpointsConfig>"))]
+    pub endpoints: Option<serde_json::Value>,
     /// Approvals of what rules with the use `ask` hold back. Needs `keys`.
     #[serde(default)]
     pub approvals: Option<ApprovalsConfig>,

@@ -102,7 +102,7 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
         overrides: overrides
             .map(|(index, one)| overridden(one, whole.get("defaults"), &format!("overrides[{index}]")))
             .collect::<Result<_, _>>()?,
-        endpoints: config.endpoints.as_ref().map(EndpointsConfig::ready).transpose()?,
+        endpoints: config.endpoints.as_ref().map(|given| EndpointsConfig::read(given)?.ready()).transpose()?,
     };
     if rules.state.is_none() {
         let overrides = rules.overrides.iter().enumerate();

@@ -6,6 +6,7 @@ use floodmark_core::lineage::{
 use serde_json::Value;
 
 use crate::config::ConfigError;
+use crate::config::endpoints::channel;
 use crate::config::fields::{Fields, text};
 use crate::config::lineage::limits;
 use crate::config::read;
@@ -29,13 +30,14 @@ pub struct Adopted {
 
 pub fn mint(body: &Value) -> Result<MintRequest, ConfigError> {
     let mut fields = Fields::new(body, &["tenant", "principal", "store", "entry", "version", "channel", "author", "content", "parents"]);
+    fields.need("channel");
     let request = MintRequest {
         tenant: fields.text("tenant"),
         principal: fields.text("principal"),
         store: fields.text("store"),
         entry: fields.maybe_text("entry"),
         version: fields.maybe_number("version"),
-        channel: channel(&mut fields),
+        channel: fields.read("channel", channel).unwrap_or(Channel::Unknown),
         author: fields.maybe_text("author").unwrap_or_default(),
         content: fields.text("content"),
         parents: fields.list("parents", digest),
@@ -57,10 +59,11 @@ pub fn adopt(body: &Value) -> Result<Adoption, ConfigError> {
 
 fn adopted(value: &Value) -> Result<Adopted, ConfigError> {
     let mut fields = Fields::new(value, &["entry", "content", "channel", "author"]);
+    fields.need("channel");
     let adopted = Adopted {
         entry: fields.maybe_text("entry"),
         content: fields.text("content"),
-        channel: channel(&mut fields),
+        channel: fields.read("channel", channel).unwrap_or(Channel::Unknown),
         author: fields.maybe_text("author"),
     };
     fields.end(adopted)
@@ -121,11 +124,6 @@ pub fn release(body: &Value) -> Result<ReleaseRequest, ConfigError> {
         expires_s: fields.maybe_number("expires_s"),
     };
     fields.end(request)
-}
-
-fn channel(fields: &mut Fields<'_>) -> Channel {
-    let number = fields.word("channel", &Channel::ALL.map(Channel::name));
-    Channel::ALL.get(number).copied().unwrap_or(Channel::Unknown)
 }
 
 fn digest(value: &Value) -> Result<Digest, ConfigError> {
