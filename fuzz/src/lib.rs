@@ -6,6 +6,7 @@ mod body;
 mod codings;
 mod frames;
 mod json;
+mod lineage;
 mod run;
 mod streamed;
 
@@ -13,6 +14,7 @@ pub use body::{body, judge};
 pub use codings::codings;
 pub use frames::{aws, json_lines, sse};
 pub use json::json;
+pub use lineage::lineage;
 pub use run::run;
 pub use streamed::streamed;
 

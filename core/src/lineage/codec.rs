@@ -45,17 +45,23 @@ impl<'a> Reader<'a> {
 
     /// A number in seven bits a byte, the lowest first. Spellings with zeros at the end are read too, as postcard reads them.
     pub fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && byte > 1 {
+        // Nearly all are short.
+        if let [byte @ 0..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Some(u64::from(*byte));
+        }
+        let (mut number, mut shift) = (0, 0);
+        for (at, byte) in self.rest.iter().enumerate() {
+            // The tenth byte has room for one bit.
+            if shift == 63 && *byte > 1 {
                 return None;
             }
-            number |= bits << shift;
-            if byte < 0x80 {
+            number |= u64::from(byte & 0x7f) << shift;
+            if *byte < 0x80 {
+                self.rest = self.rest.get(at + 1..)?;
                 return Some(number);
             }
+            shift += 7;
         }
         None
     }
@@ -130,26 +136,36 @@ impl<'e> Writer<'e> {
     }
 
     pub fn raw(&mut self, bytes: &[u8]) {
-        match &mut self.expected {
-            None => self.written.extend_from_slice(bytes),
-            Some(expected) => match expected.strip_prefix(bytes) {
-                Some(rest) => *expected = rest,
-                None => self.differs = true,
-            },
+        let Some(expected) = &mut self.expected else { return self.written.extend_from_slice(bytes) };
+        match expected.split_at_checked(bytes.len()) {
+            // What was read in this very place need not be compared.
+            Some((same, rest)) if core::ptr::eq(same, bytes) || same == bytes => *expected = rest,
+            _ => self.differs = true,
+        }
+    }
+
+    pub fn byte(&mut self, byte: u8) {
+        let Some(expected) = &mut self.expected else { return self.written.push(byte) };
+        match expected.split_first() {
+            Some((same, rest)) if *same == byte => *expected = rest,
+            _ => self.differs = true,
         }
     }
 
     pub fn number(&mut self, mut number: u64) {
+        if number < 0x80 {
+            return self.byte(number as u8);
+        }
         let mut bytes = [0; 10];
         let mut length = 0;
         for byte in &mut bytes {
             length += 1;
-            *byte = (number as u8) & 0x7f;
+            *byte = number as u8 | 0x80;
             number >>= 7;
             if number == 0 {
+                *byte &= 0x7f;
                 break;
             }
-            *byte |= 0x80;
         }
         self.raw(bytes.get(..length).unwrap_or_default());
     }
@@ -165,7 +181,7 @@ impl<'e> Writer<'e> {
 
     /// A text that may be left out, of 1 to `most` bytes.
     pub fn maybe_text(&mut self, field: &'static str, text: Option<&str>, most: usize) {
-        self.raw(&[u8::from(text.is_some())]);
+        self.byte(u8::from(text.is_some()));
         if let Some(text) = text {
             self.text(field, text, 1, most);
         }
@@ -189,7 +205,10 @@ impl<'e> Writer<'e> {
 
 /// Whether a text has a control character: general category Cc, which is U+0000 to U+001F and U+007F to U+009F.
 pub(super) fn has_control(text: &str) -> bool {
-    // What stands above ASCII begins with C2 in UTF-8.
-    let suspect = text.bytes().fold(false, |suspect, byte| suspect | (byte < 0x20) | (byte == 0x7f) | (byte == 0xc2));
-    suspect && text.chars().any(char::is_control)
+    let mut others = false;
+    for byte in text.as_bytes() {
+        // One comparison: nearly all texts are printable ASCII, which is 0x20 to 0x7e.
+        others |= byte.wrapping_sub(0x20) >= 0x5f;
+    }
+    others && text.chars().any(char::is_control)
 }

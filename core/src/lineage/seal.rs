@@ -64,6 +64,8 @@ impl Key {
 pub struct KeyRing {
     sealing: Key,
     retired: Vec<Key>,
+    /// A number that nobody without the secrets can know.
+    secret_number: u64,
 }
 
 impl fmt::Debug for KeyRing {
@@ -103,7 +105,10 @@ impl KeyRing {
             keys.push(Key { id, sub_key: keys::derive("lineage", &secret) });
         }
         let mut keys = keys.into_iter();
-        Ok(KeyRing { sealing: keys.next().ok_or(RingError::Count)?, retired: keys.collect() })
+        let sealing = keys.next().ok_or(RingError::Count)?;
+        let digest = sealing.digest(b"floodmark lineage 1 index\0", b"");
+        let secret_number = digest.as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes);
+        Ok(KeyRing { sealing, retired: keys.collect(), secret_number })
     }
 
     fn keys(&self) -> impl Iterator<Item = &Key> {
@@ -120,10 +125,8 @@ impl KeyRing {
         &self.sealing
     }
 
-    /// A number that nobody without the secrets can know, the same for the same ring.
     pub(super) fn secret_number(&self) -> u64 {
-        let digest = self.sealing.digest(b"floodmark lineage 1 index\0", b"");
-        digest.as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes)
+        self.secret_number
     }
 
     /// Seals what `write` writes.
@@ -142,7 +145,7 @@ impl KeyRing {
 }
 
 fn start(writer: &mut Writer<'_>, key: &str) {
-    writer.raw(&[FORMAT]);
+    writer.byte(FORMAT);
     writer.text("key", key, 1, MAX_KEY_BYTES);
 }
 

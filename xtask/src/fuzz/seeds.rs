@@ -29,12 +29,27 @@ struct FramesCase {
     stream_hex: String,
 }
 
+/// The file testdata/lineage/vectors.json, as far as it matters here.
+#[derive(Deserialize)]
+struct Lineage {
+    valid: Vec<Sealed>,
+    invalid: Vec<Sealed>,
+}
+
+#[derive(Deserialize)]
+struct Sealed {
+    kind: String,
+    sealed: String,
+}
+
 /// The lengths of pieces that a stream comes in, with their number before them.
 const PIECES: [u8; 5] = [4, 1, 7, 30, 200];
 /// Behind all formats in the list of the targets: none.
 const NO_FORMAT: u8 = Format::KNOWN.len() as u8;
 /// Framings as the targets number them.
 const FRAMINGS: [Framing; 3] = [Framing::Sse, Framing::JsonLines, Framing::AwsEventStream];
+/// Kinds of sealed things as their target numbers them.
+const KINDS: [&str; 4] = ["record", "grant", "release", "head"];
 /// Codings as their target numbers them.
 const CODINGS: [&str; 4] = ["gzip", "deflate", "deflate, gzip", "gzip, gzip"];
 
@@ -51,6 +66,14 @@ pub fn write(target: &str, folder: &Path) -> Result<()> {
             let manual = fs::read_to_string(paths::root().join("docs/config.md"))?;
             for block in manual.split("```json\n").skip(1) {
                 seed(&[], block.split("```").next().unwrap_or_default().as_bytes())?;
+            }
+        }
+        "lineage" => {
+            let vectors = fs::read(paths::root().join("testdata/lineage/vectors.json"))?;
+            let Lineage { valid, invalid } = serde_json::from_slice(&vectors)?;
+            for Sealed { kind, sealed } in valid.iter().chain(&invalid) {
+                let kind = KINDS.iter().position(|known| known == kind).unwrap_or_default() as u8;
+                seed(&[kind], &unhex(sealed))?;
             }
         }
         "json" | "body" | "judge" | "run" | "codings" => {

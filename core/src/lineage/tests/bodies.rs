@@ -211,7 +211,8 @@ fn long_spellings_of_numbers_are_malformed() {
 /// Bodies with one field out of bounds, and sealed with the right key.
 #[test]
 fn bounds_hold_for_readers_and_writers() {
-    let changes: [(&str, fn(&mut PlainRecord)); 22] = [
+    type Change = (&'static str, fn(&mut PlainRecord));
+    let changes: [Change; 22] = [
         ("tenant", |record| record.tenant.clear()),
         ("tenant", |record| record.tenant = "t".repeat(129)),
         ("principal", |record| record.principal.clear()),

@@ -127,8 +127,8 @@ proptest! {
         prop_assert!(graph.entered.iter().all(|entered| *entered <= 1));
         prop_assert_eq!(graph.followed.get(), links);
         let reach = reachable(&graph);
-        for node in 0..graph.own.len() {
-            prop_assert_eq!(graph.entered[node] == 1, node == start || reach[start][node], "{}", node);
+        for (node, entered) in graph.entered.iter().enumerate() {
+            prop_assert_eq!(*entered == 1, node == start || reach[start][node], "{}", node);
         }
     }
 
