@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::parse::{ConfigError, error};
-use super::read::found;
 
 /// The members of an object. What does not fit is kept until [`Fields::end`], the first of it, and read as nothing meanwhile: whoever leaves at each key has
 /// everything that was read before dropped there, in code of its own.
@@ -17,9 +16,13 @@ pub(crate) struct Fields<'v> {
 impl<'v> Fields<'v> {
     /// Of an object with no other keys than these.
     pub fn new(value: &'v Value, keys: &[&str]) -> Self {
-        let Value::Object(members) = value else { return Fields { members: None, misfit: Some(not("an object", value)) } };
+        let members = match object(value) {
+            Ok(members) => members,
+            Err(misfit) => return Fields { members: None, misfit: Some(misfit) },
+        };
         let unknown = members.keys().find(|key| !keys.contains(&key.as_str()));
-        let misfit = unknown.map(|key| error(key.as_str(), ["unknown field `", key, "`, expected ", &one_of(keys)].concat()));
+        let unknown = unknown.map(|key| shown(key));
+        let misfit = unknown.map(|key| error(key, ["unknown field `", key, "`, expected ", &one_of(keys)].concat()));
         Fields { members: Some(members), misfit }
     }
 
@@ -109,16 +112,34 @@ pub(crate) fn text(value: &Value) -> Result<String, ConfigError> {
 pub(crate) fn word(value: &Value, words: &[&str]) -> Result<usize, ConfigError> {
     let text = text(value)?;
     let position = words.iter().position(|word| *word == text);
-    position.ok_or_else(|| error("", ["unknown variant `", &text, "`, expected ", &one_of(words)].concat()))
+    position.ok_or_else(|| error("", ["unknown variant `", shown(&text), "`, expected ", &one_of(words)].concat()))
 }
 
-/// What is wrong with a value of another type.
+/// What is wrong with a value of another type. The value is not shown: it may be an entry's text.
 pub(crate) fn not(expected: &str, value: &Value) -> ConfigError {
-    error("", ["invalid type: ", &found(value), ", expected ", expected].concat())
+    let found = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    error("", ["invalid type: ", found, ", expected ", expected].concat())
+}
+
+/// An object.
+pub(crate) fn object(value: &Value) -> Result<&Map<String, Value>, ConfigError> {
+    value.as_object().ok_or_else(|| not("an object", value))
 }
 
 fn one_of(words: &[&str]) -> String {
     ["one of `", &words.join("`, `"), "`"].concat()
+}
+
+/// A word that is not known, if it can be one: it may as well be an entry's text.
+fn shown(word: &str) -> &str {
+    if word.len() <= 32 && word.bytes().all(|byte| byte.is_ascii_graphic()) { word } else { "..." }
 }
 
 #[cfg(test)]
@@ -147,14 +168,16 @@ mod tests {
             Err(error("k", "is odd"))
         }
         for (given, path, problem) in [
-            (of(|fields| drop(fields.text("b"))), "b", "invalid type: integer `7`, expected a string"),
+            (of(|fields| drop(fields.text("b"))), "b", "invalid type: a number, expected a string"),
             (of(|fields| drop(fields.text("d"))), "", "missing field `d`"),
-            (of(|fields| assert_eq!(fields.maybe_number("a"), None)), "a", "invalid type: string \"x\", expected a number from 0 on"),
-            (of(|fields| drop(fields.list("c", text))), "c[1]", "invalid type: a number with a fraction, expected a string"),
+            (of(|fields| assert_eq!(fields.maybe_number("a"), None)), "a", "invalid type: a string, expected a number from 0 on"),
+            (of(|fields| drop(fields.list("c", text))), "c[1]", "invalid type: a number, expected a string"),
             (of(|fields| drop(fields.list("c", odd))), "c[0].k", "is odd"),
-            (of(|fields| drop(fields.list("a", text))), "a", "invalid type: string \"x\", expected a list"),
+            (of(|fields| drop(fields.list("a", text))), "a", "invalid type: a string, expected a list"),
             (of(|fields| assert_eq!(fields.word("a", &["y", "z"]), 0)), "a", "unknown variant `x`, expected one of `y`, `z`"),
             (said(Fields::new(&value, &["a", "b"])), "c", "unknown field `c`, expected one of `a`, `b`"),
+            (said(Fields::new(&json!({"k".repeat(33): 1}), &["a"])), "...", "unknown field `...`, expected one of `a`"),
+            (said(Fields::new(&json!({"k k": 1}), &["a"])), "...", "unknown field `...`, expected one of `a`"),
             (said(Fields::new(&json!([]), &[])), "", "invalid type: a list, expected an object"),
         ] {
             assert_eq!(given, (path.to_owned(), problem.to_owned()));

@@ -6,7 +6,7 @@ use floodmark_core::limits::MAX_KEY_BYTES;
 use floodmark_core::lineage::{Gate, Group, KeyRing, Limit, Mandate, NoRecord, RingError};
 use serde_json::Value;
 
-use super::fields::{Fields, not, text};
+use super::fields::{Fields, not, object, text};
 use super::parse::{ConfigError, error};
 use crate::endpoints::Lineage;
 use crate::keys::Secret;
@@ -71,9 +71,8 @@ pub(crate) fn limits(fields: &mut Fields<'_>) -> BTreeMap<String, Limit> {
 }
 
 fn all_limits(value: &Value) -> Result<BTreeMap<String, Limit>, ConfigError> {
-    let Value::Object(members) = value else { return Err(not("an object", value)) };
     let mut limits = BTreeMap::new();
-    for (name, value) in members {
+    for (name, value) in object(value)? {
         limits.insert(name.clone(), limit(value).map_err(|misfit| misfit.inside(name))?);
     }
     Ok(limits)
@@ -156,7 +155,7 @@ mod tests {
             (json!({"no_record": "allow"}), "lineage.no_record", "`enforce`, `label`"),
             (json!({"policy": ""}), "lineage.policy", "takes 1 to 64 bytes"),
             (json!({"groups": [{"tenant": "a"}]}), "lineage.groups[0]", "missing field `principals`"),
-            (argument(json!("all")), "lineage.mandates[0].arguments.a", "invalid type: string \"all\", expected an object"),
+            (argument(json!("all")), "lineage.mandates[0].arguments.a", "invalid type: a string, expected an object"),
             (argument(json!({"max": "much"})), "lineage.mandates[0].arguments.a.max", "expected a number"),
             (argument(json!({"max": 1, "one_of": []})), "lineage.mandates[0].arguments.a", "one of `one_of` and `max`"),
             (argument(json!({"most": 1})), "lineage.mandates[0].arguments.a.most", "unknown field `most`"),

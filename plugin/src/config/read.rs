@@ -36,11 +36,6 @@ impl Misfit {
     }
 }
 
-/// What stands there, in words.
-pub(super) fn found(value: &Value) -> String {
-    words(unexpected(value))
-}
-
 fn unexpected(value: &Value) -> Unexpected<'_> {
     match value {
         Value::Null => Unexpected::Unit,

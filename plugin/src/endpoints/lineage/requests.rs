@@ -1,13 +1,13 @@
 //! Requests of the gate's endpoints, read by hand: core's derived readers of the same would be 20 KB of code more. A test holds that both read the same.
 
 use floodmark_core::lineage::{
-    AncestorRequest, CallRequest, Channel, CheckRequest, Digest, Effect, GrantRequest, MintRequest, ReleaseRequest,
+    AncestorRequest, Arguments, CallRequest, Channel, CheckRequest, Digest, Effect, GrantRequest, MintRequest, ReleaseRequest,
 };
 use serde_json::Value;
 
 use crate::config::ConfigError;
 use crate::config::endpoints::channel;
-use crate::config::fields::{Fields, text};
+use crate::config::fields::{Fields, object, text};
 use crate::config::lineage::limits;
 use crate::config::read;
 
@@ -97,8 +97,13 @@ fn ancestor(value: &Value) -> Result<AncestorRequest, ConfigError> {
 
 fn call(value: &Value) -> Result<CallRequest, ConfigError> {
     let mut fields = Fields::new(value, &["tool", "arguments"]);
-    let call = CallRequest { tool: fields.text("tool"), arguments: fields.read("arguments", read).unwrap_or_default() };
+    let call = CallRequest { tool: fields.text("tool"), arguments: fields.read("arguments", arguments).unwrap_or_default() };
     fields.end(call)
+}
+
+fn arguments(value: &Value) -> Result<Arguments, ConfigError> {
+    object(value)?;
+    read(value)
 }
 
 pub fn grant(body: &Value) -> Result<GrantRequest, ConfigError> {

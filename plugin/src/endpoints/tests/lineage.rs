@@ -106,6 +106,40 @@ fn releases_and_notes_meet_without_loss() {
     }
 }
 
+/// As documented: what is forgotten of newest versions lets an older record count again, until a newer one is seen.
+#[test]
+fn an_older_version_counts_again_where_the_newest_left_its_table() {
+    let gateway = gateway();
+    let [old, new] = [(); 2].map(|()| gateway.call("lineage/records", STORE, &entry("n1")).json["record"].clone());
+    let why = |record: &Value| gateway.call("lineage/check", STORE, &using("n1", FACT, record)).json["why"].clone();
+    assert_eq!((why(&old), why(&new)), (json!("stale"), Value::Null));
+    let forget = |table: &str| gateway.host.shared.lock().expect("not poisoned").values.retain(|key, _| !key.contains(table));
+    forget("/versions/");
+    assert_eq!((why(&old), why(&new), why(&old)), (Value::Null, Value::Null, json!("stale")));
+    // A new record is newer than both all the same: versions follow the clock.
+    forget("/versions/");
+    gateway.host.clock_ns.set(5_000_000_000);
+    let next = gateway.call("lineage/records", STORE, &entry("n1")).json;
+    assert_eq!((&next["version"], why(&new)), (&json!(5000), json!("stale")));
+}
+
+/// What is wrong is told without the text that it stands in.
+#[test]
+fn mistakes_are_told_without_content() {
+    let gateway = gateway();
+    let text = format!("{} {}", FACT, "x".repeat(300));
+    for key in ["effect", "ancestors", "call", "grants", "entry"] {
+        let mut check = using("n1", FACT, &Value::Null);
+        check[key] = if key == "entry" { json!([text]) } else { json!(text) };
+        let seen = gateway.call("lineage/check", STORE, &check);
+        assert!(seen.status == 400 && !seen.json.to_string().contains("xxx"), "{key}: {}", seen.json);
+    }
+    let mut check = using("n1", FACT, &Value::Null);
+    check["call"] = json!({"tool": "x", "arguments": text});
+    let seen = gateway.call("lineage/check", STORE, &check);
+    assert_eq!(seen.json["error"]["message"], "the body at call.arguments: invalid type: a string, expected an object");
+}
+
 #[test]
 fn full_and_broken_tables_give_no_better_answer() {
     let gateway = gateway();
