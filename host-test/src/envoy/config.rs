@@ -15,9 +15,9 @@ const OPERATORS_PORT: &str = "port_value: 10001";
 const ADMIN_PORT: &str = "port_value: 9901";
 const UPSTREAM_PORT: &str = "port_value: 8000";
 const MODULE: &str = "filename: target/wasm/floodmark.wasm";
-/// What stands in the place of an operator's own secret and of a token's hash, in those that have them.
+/// What stands in the place of an operator's own secret and of tokens' hashes, in those that have them.
 const SECRET: &str = "PUT-64-HEX-DIGITS-HERE";
-const TOKEN_HASH: &str = "PUT-THE-HASH-HERE";
+const TOKEN_HASHES: [&str; 2] = ["PUT-THE-HASH-HERE", "PUT-ANOTHER-HASH-HERE"];
 const FILTER: &str = "- name: floodmark\n";
 const ROUTER: &str = "- name: envoy.filters.http.router\n";
 const STRUCT: &str = "Struct\n";
@@ -30,7 +30,7 @@ pub struct Config {
 
 impl Config {
     /// Reads `envoy-config/{name}.yaml` of this repository, sends listeners and admin to free ports and the cluster to
-    /// `upstream`. Where a secret has to be put in, it gets random digits, and so does a token's hash. Nothing else changes, so what
+    /// `upstream`. Where a secret has to be put in, it gets random digits, and so do tokens' hashes. Nothing else changes, so what
     /// runs is what is shipped.
     ///
     /// # Errors
@@ -39,7 +39,9 @@ impl Config {
         let wasm = std::path::absolute(wasm).with_context(|| format!("cannot resolve {}", wasm.display()))?;
         let Self { text } = Self::file(name)?;
         let text = text.replacen(OPERATORS_PORT, "port_value: 0", 1);
-        Self { text: text.replacen(SECRET, &random_hex(), 1).replacen(TOKEN_HASH, &random_hex(), 1) }
+        let text = text.replacen(SECRET, &random_hex(), 1);
+        let text = TOKEN_HASHES.iter().fold(text, |text, hash| text.replacen(hash, &random_hex(), 1));
+        Self { text }
             .replace(UPSTREAM_PORT, &format!("port_value: {}", upstream.port()))?
             .replace(MODULE, &format!("filename: {:?}", wasm.display().to_string()))
             .with_context(|| format!("in envoy-config/{name}.yaml"))
@@ -209,7 +211,11 @@ mod tests {
         let errors = refused(&text.replace(SECRET, &hex));
         assert_eq!(errors.len(), 1, "only one listener has tokens");
         assert!(errors[0].contains("at endpoints.tokens[0].blake3: must be 64 hex digits") && errors[0].contains("b3sum"), "{}", errors[0]);
-        assert_eq!(refused(&text.replace(SECRET, &hex).replace(TOKEN_HASH, &hex)), [""; 0]);
+        let [first, second] = TOKEN_HASHES;
+        let text = text.replace(SECRET, &hex).replace(first, &hex);
+        assert!(refused(&text)[0].contains("at endpoints.tokens[1].blake3: must be 64 hex digits"), "each needs its own");
+        assert!(refused(&text.replace(second, &hex))[0].contains("at endpoints.tokens[1].blake3: is the hash of token"), "and another one");
+        assert_eq!(refused(&text.replace(second, &"fedcba9876543210".repeat(4))), [""; 0]);
     }
 
     #[test]

@@ -211,9 +211,7 @@ fn odd_requests_are_told_what_is_wrong_and_where() {
         ("entry", json!(""), "entry"),
         ("effect", json!("write"), "effect"),
         ("record", json!(7), "record"),
-        ("record", json!(record.to_uppercase()), "record"),
-        ("record", json!(record[1..]), "record"),
-        ("ancestors", json!([{"record": record}, {"record": "0g"}]), "ancestors[1].record"),
+        ("ancestors", json!([{"record": record}, {"record": 7}]), "ancestors[1].record"),
         ("ancestors", json!([{}]), "ancestors[0]"),
         ("call", json!({"tool": "x", "arguments": []}), "call.arguments"),
         ("call", json!({"arguments": {}}), "call"),
@@ -228,7 +226,8 @@ fn odd_requests_are_told_what_is_wrong_and_where() {
         assert!(!message.contains("landlord"), "{message}");
     }
     // A record that is no record is not a mistake of the caller's but of the store's.
-    for odd in ["", "00", &record[2..], &record[..record.len() - 2], &[&record, "00"].concat()] {
+    let upper = record.to_uppercase();
+    for odd in ["", "00", "0g", &upper, &record[1..], &record[2..], &record[..record.len() - 2], &[&record, "00"].concat()] {
         let check = using("notes", "n1", FACT, &json!(odd), "read");
         let answer = wasm.ask("lineage/check", CHECK, &check);
         assert_eq!((outcome(&answer).0, answer["broken"].is_null()), (4, false), "{odd}: {answer}");

@@ -14,6 +14,7 @@ mod crowd;
 mod endpoints;
 mod failure;
 mod limits;
+mod lineage;
 mod passing;
 mod protocols;
 mod replies;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         endpoints::checks(),
         failure::checks(),
         limits::checks(),
+        lineage::checks(),
         passing::checks(),
         protocols::checks(),
         replies::checks(),

@@ -3,6 +3,7 @@
 //! Fuel counts instructions, so it is the same on any machine.
 
 mod detector;
+mod lineage;
 mod requests;
 mod responses;
 mod runs;

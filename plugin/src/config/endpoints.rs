@@ -3,7 +3,9 @@
 use floodmark_core::limits::{MAX_APPROVAL_TTL_S, MAX_TOKEN_NAME_BYTES, MAX_TOKEN_NAMES, MAX_TOKENS};
 use floodmark_core::lineage::Channel;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::fields::{Fields, text, word};
 use super::parse::{ConfigError, error};
 use crate::endpoints::{Endpoints, Token};
 
@@ -11,21 +13,18 @@ use crate::endpoints::{Endpoints, Token};
 pub const PREFIX: &str = "/floodmark/";
 
 /// HTTP endpoints that the plugin answers itself, for whoever runs it: docs/endpoints.md. Off without this key.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct EndpointsConfig {
     /// Where they are: the start of a path, with a slash at both ends. No request under it, however spelled, goes on to the upstream.
-    #[serde(default = "prefix")]
     pub prefix: String,
     /// Who may use them, 1 to 32.
     pub tokens: Vec<TokenConfig>,
 }
 
 /// A token of the endpoints. Callers send it in the header `x-floodmark-token`, which the plugin takes away from every other request.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct TokenConfig {
     /// Who holds it, for log lines and approvals: 1 to 32 letters, digits, `-`, `_` and `.`.
     pub name: String,
@@ -34,21 +33,18 @@ pub struct TokenConfig {
     pub blake3: String,
     /// What it may do.
     pub scopes: Vec<Scope>,
-    /// For which tenants' entries it may use the endpoints of the lineage gate, at most 64; `["*"]` for all. Needed with scope `mint`, where else all is the default.
-    #[serde(default)]
+    /// For which tenants' entries it may use the endpoints of the lineage gate, at most 64; `["*"]` for all. Needed with scope `mint`; for other scopes all is the default.
     pub tenants: Option<Vec<String>>,
     /// Over which channels the entries came of which it may make records. Needed with scope `mint`, and for nothing else.
-    #[serde(default)]
     pub channels: Vec<Channel>,
     /// Which authors it may name in records of channel `approved_source`, at most 64. Needed with that channel, and for nothing else.
-    #[serde(default)]
     pub sources: Vec<String>,
 }
 
 /// What a token may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", schemars(rename_all = "snake_case"))]
 pub enum Scope {
     /// Look: health and runs, what is in quarantine, and whether entries may be used.
     Check,
@@ -166,8 +162,43 @@ impl TokenConfig {
     }
 }
 
-fn prefix() -> String {
-    PREFIX.to_owned()
+impl EndpointsConfig {
+    /// What `value` spells.
+    pub(super) fn read(value: &Value) -> Result<Self, ConfigError> {
+        let mut fields = Fields::new(value, &["prefix", "tokens"]);
+        fields.need("tokens");
+        let prefix = fields.maybe_text("prefix").unwrap_or_else(|| PREFIX.to_owned());
+        let tokens = fields.list("tokens", TokenConfig::read);
+        fields.end(EndpointsConfig { prefix, tokens }).map_err(|misfit| misfit.inside("endpoints"))
+    }
+}
+
+impl TokenConfig {
+    fn read(value: &Value) -> Result<Self, ConfigError> {
+        let mut fields = Fields::new(value, &["name", "blake3", "scopes", "tenants", "channels", "sources"]);
+        fields.need("scopes");
+        let token = TokenConfig {
+            name: fields.text("name"),
+            blake3: fields.text("blake3"),
+            scopes: fields.list("scopes", scope),
+            tenants: fields.maybe("tenants").is_some().then(|| fields.list("tenants", text)),
+            channels: fields.list("channels", channel),
+            sources: fields.list("sources", text),
+        };
+        fields.end(token)
+    }
+}
+
+fn scope(value: &Value) -> Result<Scope, ConfigError> {
+    const ALL: [Scope; 3] = [Scope::Check, Scope::Mint, Scope::Admin];
+    let number = word(value, &ALL.map(Scope::name))?;
+    Ok(ALL.get(number).copied().unwrap_or(Scope::Check))
+}
+
+/// A channel of the lineage gate's records.
+pub(crate) fn channel(value: &Value) -> Result<Channel, ConfigError> {
+    let number = word(value, &Channel::ALL.map(Channel::name))?;
+    Ok(Channel::ALL.get(number).copied().unwrap_or(Channel::Unknown))
 }
 
 #[cfg(test)]
@@ -253,7 +284,7 @@ mod tests {
             (r#"["mint"]"#, r#","channels":["approved_source"],"tenants":["*"]"#, "sources", "has 0 entries"),
             (r#"["mint"]"#, r#","channels":["user"],"tenants":["*"],"sources":["a"]"#, "sources", "belongs to channel"),
             (r#"["mint"]"#, r#","channels":["usr"],"tenants":["*"]"#, "channels[0]", "unknown variant `usr`"),
-            (r#"["mint"]"#, r#","channels":["user"],"tenants":"*""#, "tenants", "expected a sequence"),
+            (r#"["mint"]"#, r#","channels":["user"],"tenants":"*""#, "tenants", "expected a list"),
         ] {
             let line = mint(scopes, more).expect_err(more);
             assert!(line.contains(&format!("at endpoints.tokens[0].{path}: ")) && line.contains(says), "{more}\ngave {line}");

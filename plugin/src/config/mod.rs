@@ -1,7 +1,9 @@
 //! The plugin's configuration: one JSON object. docs/config.md is generated from these types.
 
-mod endpoints;
+pub(crate) mod endpoints;
 mod exemptions;
+pub(crate) mod fields;
+pub(crate) mod lineage;
 mod parse;
 mod protobuf;
 mod read;
@@ -12,7 +14,6 @@ pub use endpoints::{ApprovalsConfig, EndpointsConfig, PREFIX, Scope, TokenConfig
 pub use exemptions::{ExemptHeader, Exemption};
 use floodmark_core::Action;
 use floodmark_core::Policy;
-use floodmark_core::lineage::Gate;
 use floodmark_core::wire::Format;
 pub(crate) use parse::document;
 pub use parse::{ConfigError, parse};
@@ -52,10 +53,12 @@ pub struct Config {
     /// The lineage gate: what entries of memories and scheduled tasks may do when they come back, which the endpoints answer. Needs `keys`, whose ids have at
     /// most 32 letters then, and state.
     #[serde(default)]
-    pub lineage: Option<Gate>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<floodmark_core::lineage::Gate>"))]
+    pub lineage: Option<serde_json::Value>,
     /// The operator's HTTP endpoints. Needs `keys`.
     #[serde(default)]
-    pub endpoints: Option<EndpointsConfig>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<EndpointsConfig>"))]
+    pub endpoints: Option<serde_json::Value>,
     /// Approvals of what rules with the use `ask` hold back. Needs `keys`.
     #[serde(default)]
     pub approvals: Option<ApprovalsConfig>,

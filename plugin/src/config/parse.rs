@@ -4,8 +4,6 @@ use core::fmt;
 use std::rc::Rc;
 
 use floodmark_core::RuleUse;
-use floodmark_core::limits::MAX_KEY_BYTES;
-use floodmark_core::lineage::{Gate, KeyRing, RingError};
 use floodmark_core::policy::PolicyError;
 use floodmark_core::wire::json::Reader;
 use floodmark_core::wire::{IssueKind, Issues};
@@ -13,12 +11,10 @@ use serde_json::{Map, Value};
 
 use super::routes::{Rules, Ruleset};
 use super::{CONFIG_VERSION, Config, EndpointsConfig, MAX_BODY_BYTES_LIMIT, Match, Mode, OtherPaths, Override, Settings};
-use super::{protobuf, read, state};
-use crate::endpoints::Lineage;
-use crate::keys::Secret;
+use super::{lineage, protobuf, read, state};
 
 /// Why a configuration was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigError {
     /// Path of the key, for example `overrides[0].settings.mode`; empty for the whole.
     pub path: String,
@@ -27,6 +23,21 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
+    /// The same, of what stands under `key`.
+    #[inline(never)]
+    pub(crate) fn inside(mut self, key: &str) -> Self {
+        let path = &self.path;
+        let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+        self.path = [key, dot, path].concat();
+        self
+    }
+
+    /// The same, of an item of a list.
+    #[inline(never)]
+    pub(crate) fn at(self, index: usize) -> Self {
+        self.inside(&format!("[{index}]"))
+    }
+
     /// The same of another document, which `what` names.
     pub fn of(&self, what: &str) -> String {
         let at = if self.path.is_empty() { "" } else { " at " };
@@ -79,7 +90,7 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
     }
     let approvals = config.approvals.unwrap_or_default();
     approvals.check()?;
-    let lineage = config.lineage.map(|gate| lineage(gate, &keys, state.is_some())).transpose()?;
+    let lineage = config.lineage.as_ref().map(|gate| lineage::lineage(gate, &keys, state.is_some())).transpose()?;
     let overrides = config.overrides.iter().enumerate();
     let rules = Rules {
         lineage,
@@ -91,7 +102,7 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
         overrides: overrides
             .map(|(index, one)| overridden(one, whole.get("defaults"), &format!("overrides[{index}]")))
             .collect::<Result<_, _>>()?,
-        endpoints: config.endpoints.as_ref().map(EndpointsConfig::ready).transpose()?,
+        endpoints: config.endpoints.as_ref().map(|given| EndpointsConfig::read(given)?.ready()).transpose()?,
     };
     if rules.state.is_none() {
         let overrides = rules.overrides.iter().enumerate();
@@ -101,23 +112,6 @@ pub fn parse(bytes: &[u8]) -> Result<Rules, ConfigError> {
         }
     }
     Ok(rules)
-}
-
-/// The gate with the keys that seal and verify.
-fn lineage(gate: Gate, keys: &[Secret], is_kept: bool) -> Result<Lineage, ConfigError> {
-    if !is_kept {
-        return Err(error("lineage", "needs `keys`, and `state.enabled`: records are sealed, and newest versions kept with the state"));
-    }
-    gate.check().map_err(|(key, problem)| error(["lineage.", &key].concat(), problem))?;
-    let secrets = keys.iter().map(|key| (key.id.clone(), *key.bytes())).collect();
-    match KeyRing::new(secrets) {
-        Ok(ring) => Ok(Lineage { gate, ring }),
-        Err(RingError::Name(number)) => Err(error(
-            format!("keys[{number}].id"),
-            format!("has more than {MAX_KEY_BYTES} letters; records hold it where there is `lineage`"),
-        )),
-        Err(RingError::Count | RingError::Twice(_)) => Err(error("keys", "cannot seal records")),
-    }
 }
 
 /// Where no approval can be kept, a rule that asks for one would block for ever.

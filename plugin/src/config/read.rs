@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Value, map, value};
@@ -21,34 +21,33 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, ConfigError> {
 struct Misfit(Box<ConfigError>);
 
 impl Misfit {
-    #[inline(never)]
     fn inside(mut self, key: &str) -> Self {
-        let path = &self.0.path;
-        let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-        self.0.path = [key, dot, path].concat();
+        *self.0 = core::mem::take(&mut *self.0).inside(key);
         self
     }
 
-    #[inline(never)]
     fn at(self, index: usize) -> Self {
         self.inside(&format!("[{index}]"))
     }
 
     #[inline(never)]
     fn type_of(value: &Value, expected: &dyn de::Expected) -> Self {
-        let found = match value {
-            Value::Null => Unexpected::Unit,
-            Value::Bool(truth) => Unexpected::Bool(*truth),
-            Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-                (Some(number), _) => Unexpected::Unsigned(number),
-                (None, Some(number)) => Unexpected::Signed(number),
-                (None, None) => Unexpected::Float(number.as_f64().unwrap_or_default()),
-            },
-            Value::String(text) => Unexpected::Str(text),
-            Value::Array(_) => Unexpected::Seq,
-            Value::Object(_) => Unexpected::Map,
-        };
-        Misfit::invalid_type(found, expected)
+        Misfit::invalid_type(unexpected(value), expected)
+    }
+}
+
+fn unexpected(value: &Value) -> Unexpected<'_> {
+    match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(truth) => Unexpected::Bool(*truth),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => Unexpected::Unsigned(number),
+            (None, Some(number)) => Unexpected::Signed(number),
+            (None, None) => Unexpected::Float(number.as_f64().unwrap_or_default()),
+        },
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
     }
 }
 
@@ -174,10 +173,6 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
     fn deserialize_enum<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Misfit> {
         match self.0 {
             Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
-            // A variant that holds a value.
-            Value::Object(members) if members.len() == 1 => {
-                visitor.visit_enum(MapAccessDeserializer::new(Members { rest: members.iter(), next: None }))
-            }
             other => Err(Misfit::type_of(other, &visitor)),
         }
     }

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod bodies;
+mod lineage;
 mod runs;
 
 use std::rc::Rc;
@@ -155,7 +156,17 @@ fn each_scope_does_what_it_may() {
 #[test]
 fn wrong_methods_are_told_the_right_ones() {
     let gateway = Gateway::new();
-    for (path, allowed) in [("v1/health", "GET"), ("v1/approvals", "POST"), ("v1/runs/00", "GET, DELETE")] {
+    for (path, allowed) in [
+        ("v1/health", "GET"),
+        ("v1/approvals", "POST"),
+        ("v1/runs/00", "GET, DELETE"),
+        ("v1/lineage/records", "POST"),
+        ("v1/lineage/check", "POST"),
+        ("v1/lineage/adopt", "POST"),
+        ("v1/lineage/grants", "POST"),
+        ("v1/quarantine", "POST"),
+        ("v1/quarantine/acme", "GET"),
+    ] {
         for method in ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "get", "CONNECT", ""] {
             if !allowed.split(", ").any(|known| known == method) {
                 let seen = gateway.ask(method, &format!("/floodmark/{path}"), ADMIN);

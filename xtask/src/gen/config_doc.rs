@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
+use floodmark_core::lineage::Gate;
 use floodmark_core::score::CategorySet;
 use floodmark_core::wire::{Effect, IssueKind};
 use floodmark_plugin::config::{ApprovalsConfig, Config, PREFIX, Settings, State};
@@ -20,6 +21,7 @@ pub fn page(set: &CategorySet<'_>) -> Result<String> {
     let defaults = serde_json::json!({
         "enabled": true,
         "state": serde_json::to_value(State::default())?,
+        "lineage": serde_json::to_value(Gate::default())?,
         "endpoints": {"prefix": PREFIX},
         "approvals": serde_json::to_value(ApprovalsConfig::default())?,
         "defaults": serde_json::to_value(Settings::default())?,
@@ -211,7 +213,8 @@ the bodies in which a rule of the detector was met where it is not exempt, whate
 another worker that were tried again, changes `lost` to conflicts, to hotter entries or to missing shared data, entries of a `foreign` caller that were asked for, values that were `unreadable`);
 `floodmark_runs_source=...` counts requests by what named their run, `floodmark_run_restarts` those that began another conversation of the same caller and
 opening, `floodmark_caller_unknown` those that say nothing of their caller, and `floodmark_state_unavailable` those that were judged alone because there is no shared data.
-`floodmark_endpoints_status=...` counts the answers of the operator's endpoints, `floodmark_approvals_what=...` what happens with approvals ([endpoints.md](endpoints.md)).
+`floodmark_endpoints_status=...` counts the answers of the operator's endpoints, `floodmark_approvals_what=...` what happens with approvals, `floodmark_lineage_decision=...` what
+the lineage gate decides, and `floodmark_lineage_what=...` the records, grants and releases that were given ([endpoints.md](endpoints.md)).
 
 ";
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::quarantine::put;
-use super::{Entry, Lineage, misfit};
+use super::{Entry, Lineage, misfit, requests};
 use crate::approvals::{self, hex};
 use crate::endpoints::{Answer, Call, Desk, Problem};
 use crate::host::LogLevel;
@@ -23,7 +23,7 @@ struct Added<'t> {
 
 pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (lineage, state) = desk.lineage()?;
-    let mut request: CheckRequest = call.read()?;
+    let mut request = call.read_by(requests::check)?;
     call.token.for_tenant(&request.tenant)?;
     let name = request.entry.clone().unwrap_or_else(|| Digest::of(request.content.as_bytes()).hex());
     let mut answer = newest(desk, (lineage, state), &request, &name)?;

@@ -1,14 +1,14 @@
 //! `POST v1/lineage/grants`: a mandate that an administrator gives and seals.
 
-use floodmark_core::lineage::{Digest, GrantRequest, grant};
+use floodmark_core::lineage::{Digest, grant};
 
-use super::misfit;
+use super::{misfit, requests};
 use crate::endpoints::{Answer, Call, Desk, Problem};
 use crate::metrics::LineageCount;
 
 pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (lineage, _) = desk.lineage()?;
-    let request: GrantRequest = call.read()?;
+    let request = call.read_by(requests::grant)?;
     call.token.for_tenant(&request.tenant)?;
     let answer = grant(&request, &call.token.name, &lineage.ring, desk.now_ms()).map_err(misfit)?;
     desk.counted(LineageCount::Granted);

@@ -4,6 +4,7 @@ mod check;
 mod grants;
 mod quarantine;
 mod records;
+mod requests;
 
 pub(super) use check::post as check;
 pub(super) use grants::post as grants;
@@ -11,6 +12,8 @@ pub(super) use quarantine::{get as quarantined, post as release};
 pub(super) use records::{adopt, post as records};
 
 use floodmark_core::lineage::{Gate, KeyRing, RequestError};
+
+use serde_json::Value;
 
 use super::{Call, Desk, Problem};
 use crate::config::ConfigError;
@@ -50,6 +53,13 @@ impl<'d> Desk<'d> {
             line.push_str(&[" ", name, "=", value].concat());
         }
         self.host.log(LogLevel::Info, &line);
+    }
+}
+
+impl Call<'_> {
+    /// The body as `read` takes it.
+    fn read_by<T>(&self, read: fn(&Value) -> Result<T, ConfigError>) -> Result<T, Problem> {
+        read(self.body).map_err(|misfit| Problem::Malformed(misfit.of("the body")))
     }
 }
 

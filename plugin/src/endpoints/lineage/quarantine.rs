@@ -1,9 +1,9 @@
 //! `GET v1/quarantine/<tenant>` and `POST v1/quarantine`: what is held back of a tenant's, and the release of a content.
 
-use floodmark_core::lineage::{Digest, ReleaseRequest, decode_hex, release};
+use floodmark_core::lineage::{Digest, decode_hex, release};
 use serde::Serialize;
 
-use super::{misfit, tenant};
+use super::{misfit, requests, tenant};
 use crate::approvals::hex;
 use crate::endpoints::{Answer, Call, Desk, Problem};
 use crate::metrics::LineageCount;
@@ -49,7 +49,7 @@ pub fn get(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
 
 pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (lineage, state) = desk.lineage()?;
-    let request: ReleaseRequest = call.read()?;
+    let request = call.read_by(requests::release)?;
     call.token.for_tenant(&request.tenant)?;
     let now_ms = desk.now_ms();
     let answer = release(&request, &call.token.name, &lineage.ring, now_ms).map_err(misfit)?;

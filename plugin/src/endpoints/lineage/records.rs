@@ -2,32 +2,13 @@
 
 use floodmark_core::limits::{MAX_ADOPTED, MAX_ENTRY_VERSION};
 use floodmark_core::lineage::{Channel, MintAnswer, MintRequest, mint};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::requests::{self, Adopted, Adoption};
 use super::{Entry, Lineage, malformed, misfit};
 use crate::endpoints::{Answer, Call, Desk, Problem};
 use crate::metrics::LineageCount;
 use crate::state::State;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Adopted {
-    tenant: String,
-    principal: String,
-    store: String,
-    entries: Vec<AdoptedEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AdoptedEntry {
-    #[serde(default)]
-    entry: Option<String>,
-    content: String,
-    channel: Channel,
-    #[serde(default)]
-    author: Option<String>,
-}
 
 #[derive(Serialize)]
 struct Told {
@@ -36,7 +17,7 @@ struct Told {
 
 pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (lineage, state) = desk.lineage()?;
-    let request: MintRequest = call.read()?;
+    let request = call.read_by(requests::mint)?;
     let token = call.token;
     token.for_tenant(&request.tenant)?;
     if !token.channels.contains(&request.channel) {
@@ -54,14 +35,14 @@ pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
 
 pub fn adopt(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (lineage, state) = desk.lineage()?;
-    let Adopted { tenant, principal, store, entries } = call.read()?;
+    let Adoption { tenant, principal, store, entries } = call.read_by(requests::adopt)?;
     call.token.for_tenant(&tenant)?;
     if !(1..=MAX_ADOPTED).contains(&entries.len()) {
         return Err(malformed("entries", format!("has {}; give 1 to {MAX_ADOPTED}", entries.len())));
     }
     // All are checked before the first one counts.
     let mut ready = Vec::new();
-    for (number, AdoptedEntry { entry, content, channel, author }) in entries.into_iter().enumerate() {
+    for (number, Adopted { entry, content, channel, author }) in entries.into_iter().enumerate() {
         let at = |key: &str| format!("entries[{number}].{key}");
         let author = match (channel, author) {
             (Channel::ApprovedSource, Some(author)) if lineage.gate.approved_sources.contains(&author) => author,
