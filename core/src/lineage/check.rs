@@ -77,7 +77,6 @@ pub fn check(
 }
 
 #[inline(never)]
-
 fn bounds(request: &CheckRequest) -> Result<(), RequestError> {
     text(&|| "tenant".to_string(), &request.tenant, MAX_TENANT_BYTES)?;
     text(&|| "principal".to_string(), &request.principal, MAX_PRINCIPAL_BYTES)?;
@@ -95,7 +94,6 @@ fn bounds(request: &CheckRequest) -> Result<(), RequestError> {
 }
 
 #[inline(never)]
-
 fn verify(
     request: &CheckRequest,
     entry: &str,
@@ -160,7 +158,6 @@ fn mandate(
 }
 
 #[inline(never)]
-
 fn is_released(request: &CheckRequest, content: Digest, ring: &KeyRing, now_ms: u64) -> Result<bool, RequestError> {
     let Some(hex) = &request.release else { return Ok(false) };
     let mut sealed = Vec::new();

@@ -245,7 +245,6 @@ pub(super) fn check_arguments(key: &str, arguments: &BTreeMap<String, Limit>) ->
 }
 
 #[inline(never)]
-
 fn count(key: &str, count: usize, most: usize) -> Result<(), (String, String)> {
     if count <= most {
         return Ok(());

@@ -79,7 +79,6 @@ impl Grant {
     }
 
     #[inline(never)]
-
     fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Grant {
             name: fields.text()?.into(),
@@ -94,7 +93,6 @@ impl Grant {
     }
 
     #[inline(never)]
-
     fn write(&self, writer: &mut Writer<'_>) {
         writer.text("name", &self.name, 1, MAX_MANDATE_BYTES);
         writer.text("tenant", &self.tenant, 1, MAX_TENANT_BYTES);
