@@ -113,13 +113,13 @@ pub fn native(python: Option<&Path>, samples: Samples) -> anyhow::Result<Vec<Lin
         if let Some(twin) = &twin {
             let python_us = *twin.get(&length.to_string()).with_context(|| format!("{TWIN} gave no time for a chain of {length}"))?;
             lines.push(Line::new(what("Python, verified"), python_us, "us"));
-            ratios.push(Line::new(what("Python by native, verified"), python_us / verify_us, "times"));
+            ratios.push(Line::new(what("Python takes so many times the native time"), python_us / verify_us, "times"));
         }
         if length == 3 {
             for (of, paper_us) in PAPER_US {
-                let figure = format!("lineage, the paper's {of} (Python, its machine)");
+                let figure = format!("lineage, the paper's {of}, in Python on its machine");
                 ratios.push(Line::new(figure.clone(), paper_us, "us"));
-                ratios.push(Line::new(format!("{figure} by native, verified, chain of 3"), paper_us / verify_us, "times"));
+                ratios.push(Line::new(format!("{figure}: so many times the native time of a chain of 3"), paper_us / verify_us, "times"));
             }
         }
     }
