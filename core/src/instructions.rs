@@ -1,12 +1,21 @@
 //! Whether a text is like an instruction: what an entry of a memory that nobody vouches for must not be.
+//!
+//! It is if a pattern of a category or the detector's blocking level says so, or if its wording tells somebody to do something ([`wording()`]). A
+//! statement about the world is not, be it true or false: the gate does not judge truth.
 
+pub mod wording;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Serialize;
 
 use crate::judge::{Hint, Judge};
 use crate::rules::RuleUse;
+use crate::text::{Fold, FoldTable, Folded, decode};
 use crate::wire::{Channel, Event};
+use wording::Wording;
 
 /// What makes a text like an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +33,20 @@ pub enum Likeness {
     Obligation,
     /// It says when or how often something is to be done.
     Schedule,
+}
+
+impl Likeness {
+    /// Its name in answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Likeness::Category => "category",
+            Likeness::Detector => "detector",
+            Likeness::Imperative => "imperative",
+            Likeness::Request => "request",
+            Likeness::Obligation => "obligation",
+            Likeness::Schedule => "schedule",
+        }
+    }
 }
 
 impl Judge<'_> {
@@ -49,6 +72,57 @@ impl Judge<'_> {
             return Some(Likeness::Category);
         }
         let over = |detecting: &crate::detected::Detecting<'_>| found.scored.as_ref().is_some_and(|scored| detecting.is_over(scored.score));
-        self.detecting().is_some_and(over).then_some(Likeness::Detector)
+        if self.detecting().is_some_and(over) {
+            return Some(Likeness::Detector);
+        }
+        wording(text, self.wording()?, self.folds())
+    }
+}
+
+/// What the wording of `text`, as it stands or decoded, tells somebody to do. Linear in its length.
+pub fn wording(text: &str, wording: &Wording<'_>, folds: &FoldTable<'_>) -> Option<Likeness> {
+    let find = |text: &str| views(text, folds).iter().find_map(|view| wording.find(view));
+    let mut found = find(text);
+    if found.is_none() {
+        decode(text, |decoded| found = found.or_else(|| find(decoded.as_str())));
+    }
+    found
+}
+
+/// `text` folded, with a line break for each break in it: between lines, and where punctuation outside ASCII stands that folding makes a space of. Where
+/// characters that show nothing were dropped there is a second one with spaces in their place, for they may part words.
+fn views<'e>(text: &'e str, folds: &FoldTable<'_>) -> Vec<Cow<'e, str>> {
+    if text.is_ascii() {
+        return Vec::from([Cow::Borrowed(text)]);
+    }
+    let (mut joined, mut parted) = (String::with_capacity(text.len()), String::new());
+    let mut broken = false;
+    for piece in text.split(|letter| is_break(letter, folds)) {
+        let folded = Folded::of(piece, folds);
+        broken |= folded.is_broken();
+        joined.push_str(folded.as_str());
+        joined.push('\n');
+        for (at, letter) in folded.as_str().char_indices() {
+            if folded.dropped_at(at) {
+                parted.push(' ');
+            }
+            parted.push(letter);
+        }
+        parted.push('\n');
+    }
+    let mut views = Vec::from([Cow::Owned(joined)]);
+    if broken {
+        views.push(Cow::Owned(parted));
+    }
+    views
+}
+
+/// Whether a clause may end at `letter` though folding makes a space of it, or nothing.
+fn is_break(letter: char, folds: &FoldTable<'_>) -> bool {
+    match letter {
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => true,
+        // Apostrophes and hyphens stand within words.
+        '\u{2018}' | '\u{2019}' | '\u{2bc}' | '\u{2010}' | '\u{2011}' => false,
+        _ => !letter.is_ascii() && !letter.is_whitespace() && folds.fold(letter) == Fold::Separator,
     }
 }

@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::conversation::{Formula, Params, Profile, Score, Turn, drop_too};
 use crate::detected::{Detected, Detecting};
 use crate::hash::Fnv1a;
+use crate::instructions::wording::Wording;
 use crate::limits::{MAX_DROPPED, MAX_EXEMPTIONS, MAX_REASONS};
 use crate::policy::{Policy, PolicyError, Unread};
 use crate::reason::{Reason, Strongest};
@@ -18,6 +19,7 @@ use crate::run::{Opened, RunFacts};
 use crate::scan::{Scanned, Scanner};
 use crate::scope::Scope;
 use crate::tables::Tables;
+use crate::text::FoldTable;
 use crate::verdict::Verdict;
 use crate::wire::{self, Body, Channel, Direction, Document, Effect, Format, IdKind, Issue, IssueKind, Issues, RawString, Rpc};
 
@@ -112,6 +114,7 @@ pub struct Judge<'t> {
     /// `None` when there is no detector, or none of its rules is looked for.
     detecting: Option<Detecting<'t>>,
     exemptions: Vec<Exemption>,
+    wording: Option<&'t Wording<'t>>,
     /// Of the policy and what it is made ready with.
     fingerprint: [u8; 8],
     /// Of the names of the categories.
@@ -149,6 +152,7 @@ impl<'t> Judge<'t> {
             uses,
             detecting,
             exemptions: Vec::new(),
+            wording: tables.instructions,
             fingerprint,
             catalogue,
         })
@@ -196,6 +200,16 @@ impl<'t> Judge<'t> {
     /// Judges what was read of a body.
     pub fn judge_document(&self, document: Document<'_>, hint: Hint) -> Judgement<'_> {
         Opened::new(self, document, hint).alone()
+    }
+
+    /// The wording of instructions.
+    pub(crate) fn wording(&self) -> Option<&'t Wording<'t>> {
+        self.wording
+    }
+
+    /// How texts are folded.
+    pub(crate) fn folds(&self) -> &FoldTable<'t> {
+        &self.catalog.set.folds
     }
 
     /// What looks at a body's events and takes what was found.

@@ -23,7 +23,7 @@ pub mod conversation;
 pub mod detected;
 pub mod detector;
 mod hash;
-mod instructions;
+pub mod instructions;
 pub mod judge;
 pub mod keys;
 pub mod limits;

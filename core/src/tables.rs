@@ -1,6 +1,7 @@
 //! The static data that a judge works with. `floodmark-tables` holds the real ones; tests may bring their own.
 
 use crate::detector::Detector;
+use crate::instructions::wording::Wording;
 use crate::score::CategorySet;
 
 /// Everything that was made before, by hand or by training.
@@ -10,4 +11,6 @@ pub struct Tables<'t> {
     pub categories: &'t CategorySet<'t>,
     /// The detector of record; without one events have no score.
     pub detector: Option<&'t Detector<'t>>,
+    /// The wording of instructions; without it only patterns and detector say what is like one.
+    pub instructions: Option<&'t Wording<'t>>,
 }

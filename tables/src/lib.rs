@@ -7,20 +7,22 @@ mod generated {
     pub mod categories;
     pub mod detector;
     pub mod folds;
+    pub mod instructions;
 }
 
 use floodmark_core::Tables;
 pub use generated::categories::CATEGORIES;
 pub use generated::detector::DETECTOR;
+pub use generated::instructions::INSTRUCTIONS;
 
 /// All of them, as a judge takes them.
-pub static TABLES: Tables<'static> = Tables { categories: &CATEGORIES, detector: Some(&DETECTOR) };
+pub static TABLES: Tables<'static> = Tables { categories: &CATEGORIES, detector: Some(&DETECTOR), instructions: Some(&INSTRUCTIONS) };
 /// Those for patterns alone, for measuring and testing what they do.
 pub static PATTERNS: Tables<'static> = Tables { detector: None, ..TABLES };
 
 #[cfg(test)]
 mod tests {
-    use super::{CATEGORIES, DETECTOR};
+    use super::{CATEGORIES, DETECTOR, INSTRUCTIONS};
     use floodmark_core::detector::Model;
     use floodmark_core::limits::MAX_CATEGORIES;
 
@@ -46,6 +48,7 @@ mod tests {
         for (name, size) in [
             ("categories", 8 * CATEGORIES.filter.bits.len() + CATEGORIES.tails.size_bytes() + programs),
             ("folds", CATEGORIES.folds.size_bytes()),
+            ("instructions", INSTRUCTIONS.phrases.iter().map(|phrase| phrase.words.len() + 12).sum()),
             (
                 "detector",
                 DETECTOR

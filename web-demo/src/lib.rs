@@ -2,6 +2,7 @@
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used))]
 
 mod about;
+mod lineage;
 mod reading;
 
 use floodmark_core::{Hint, Judge, Policy, Report};
@@ -32,6 +33,26 @@ pub fn judge(body: &str, policy: &str) -> Result<String, String> {
 #[wasm_bindgen]
 pub fn read(body: &str) -> Result<String, String> {
     to_json(&reading::events(body))
+}
+
+/// Seals the record of an entry of a memory: `request` and the answer as those of `POST v1/lineage/records`. `setup` is what a gateway has by itself:
+/// `{"keys": [{"id", "secret"}], "gate": {}, "now_ms", "version"}`.
+///
+/// # Errors
+/// A text on what is wrong, with its place.
+#[wasm_bindgen]
+pub fn mint(request: &str, setup: &str) -> Result<String, String> {
+    to_json(&lineage::mint(request, setup)?)
+}
+
+/// Says what may become of an entry that comes back: `request` and the answer as those of `POST v1/lineage/check`, `setup` as for `mint`, with `newest`
+/// for the newest version that was seen.
+///
+/// # Errors
+/// A text on what is wrong, with its place.
+#[wasm_bindgen]
+pub fn check(request: &str, setup: &str) -> Result<String, String> {
+    to_json(&lineage::check(request, setup)?)
 }
 
 /// Gives version, tables, policy and the meaning of every issue.

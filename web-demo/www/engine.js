@@ -16,3 +16,13 @@ export function judge(body, policy = {}) {
 export function read(body) {
   return JSON.parse(wasm.read(body));
 }
+
+/** The sealed record of a memory's entry; `setup` has the keys, the gate's configuration and the time. */
+export function mint(request, setup) {
+  return JSON.parse(wasm.mint(JSON.stringify(request), JSON.stringify(setup)));
+}
+
+/** What may become of an entry that comes back. */
+export function check(request, setup) {
+  return JSON.parse(wasm.check(JSON.stringify(request), JSON.stringify(setup)));
+}

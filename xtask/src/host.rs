@@ -4,9 +4,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::setup::envoy;
+use crate::setup::{envoy, venv};
 use crate::sh::{self, Sh};
-use crate::{paths, wasm};
+use crate::{paths, test, wasm};
 
 /// Shows the plugin at work in Envoy, or in the emulator when there is no Envoy to be had.
 pub fn demo(sh: &Sh, keep: bool) -> Result<()> {
@@ -20,7 +20,9 @@ pub fn demo(sh: &Sh, keep: bool) -> Result<()> {
 
 /// Prints the table of measured speeds against their budgets.
 pub fn bench(sh: &Sh, quick: bool) -> Result<()> {
+    let (python, _) = venv::ensure_listed(sh, test::LINEAGE)?;
     let mut command = prepare(sh, "tool", "bench")?;
+    command.arg("--python").arg(python);
     if quick {
         command.arg("--quick");
     }

@@ -47,7 +47,7 @@ pub enum Step {
 /// What computes the references of the statistics.
 const STATISTICS: &str = "eval/tests/statistics/requirements.txt";
 /// What reads the lineage format without our code.
-const LINEAGE: &str = "tools/lineage/requirements.txt";
+pub const LINEAGE: &str = "tools/lineage/requirements.txt";
 
 /// How the note of a step that ran tests ends.
 const ALL_PASSED: &str = " passed, 0 failed";

@@ -36,7 +36,7 @@ static GIVEN: Detector<'static> = Detector {
     version: "test",
 };
 
-static TABLES: Tables<'static> = Tables { categories: &NOTHING, detector: Some(&GIVEN) };
+static TABLES: Tables<'static> = Tables { categories: &NOTHING, detector: Some(&GIVEN), instructions: None };
 
 /// The highest of the scores that a text says, the first of equals.
 fn given(view: &str) -> Option<(u32, (usize, usize), f64)> {

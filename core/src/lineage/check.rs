@@ -76,6 +76,8 @@ pub fn check(
     })
 }
 
+#[inline(never)]
+
 fn bounds(request: &CheckRequest) -> Result<(), RequestError> {
     text(&|| "tenant".to_string(), &request.tenant, MAX_TENANT_BYTES)?;
     text(&|| "principal".to_string(), &request.principal, MAX_PRINCIPAL_BYTES)?;
@@ -91,6 +93,8 @@ fn bounds(request: &CheckRequest) -> Result<(), RequestError> {
     }
     Ok(())
 }
+
+#[inline(never)]
 
 fn verify(
     request: &CheckRequest,
@@ -128,6 +132,7 @@ fn verify(
 }
 
 /// The mandate that the call is inside of. It matters for class 3 alone, and is looked for nowhere else.
+#[inline(never)]
 fn mandate(
     request: &CheckRequest,
     lineage: &VerifiedLineage,
@@ -153,6 +158,8 @@ fn mandate(
     }
     Ok(found)
 }
+
+#[inline(never)]
 
 fn is_released(request: &CheckRequest, content: Digest, ring: &KeyRing, now_ms: u64) -> Result<bool, RequestError> {
     let Some(hex) = &request.release else { return Ok(false) };

@@ -184,6 +184,7 @@ impl Gate {
     ///
     /// # Errors
     /// The path of the first key whose value cannot be used, and what is wrong with it.
+    #[inline(never)]
     pub fn check(&self) -> Result<(), (String, String)> {
         count("approved_sources", self.approved_sources.len(), MAX_SOURCES)?;
         for (number, source) in self.approved_sources.iter().enumerate() {
@@ -216,6 +217,7 @@ impl Gate {
 }
 
 /// Checks the limits of a mandate's arguments; `key` is where they stand.
+#[inline(never)]
 pub(super) fn check_arguments(key: &str, arguments: &BTreeMap<String, Limit>) -> Result<(), (String, String)> {
     count(key, arguments.len(), MAX_MANDATE_ARGUMENTS)?;
     for (name, limit) in arguments {
@@ -242,6 +244,8 @@ pub(super) fn check_arguments(key: &str, arguments: &BTreeMap<String, Limit>) ->
     Ok(())
 }
 
+#[inline(never)]
+
 fn count(key: &str, count: usize, most: usize) -> Result<(), (String, String)> {
     if count <= most {
         return Ok(());
@@ -250,6 +254,7 @@ fn count(key: &str, count: usize, most: usize) -> Result<(), (String, String)> {
 }
 
 /// Checks a text of 1 to `most` bytes.
+#[inline(never)]
 pub(super) fn text(key: &dyn Fn() -> String, text: &str, most: usize) -> Result<(), (String, String)> {
     if (1..=most).contains(&text.len()) && !has_control(text) {
         return Ok(());

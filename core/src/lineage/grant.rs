@@ -61,6 +61,7 @@ impl Grant {
     ///
     /// # Errors
     /// What is wrong with it.
+    #[inline(never)]
     pub fn open(sealed: &[u8], ring: &KeyRing) -> Result<Self, Fault> {
         let mut envelope = Envelope::new(Kind::Grant, sealed).ok_or(Fault::Malformed)?;
         let grant = Grant::read(&mut envelope.fields).ok_or(Fault::Malformed)?;
@@ -77,6 +78,8 @@ impl Grant {
             && fits(arguments, &self.arguments)
     }
 
+    #[inline(never)]
+
     fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Grant {
             name: fields.text()?.into(),
@@ -89,6 +92,8 @@ impl Grant {
             expires_ms: fields.number()?,
         })
     }
+
+    #[inline(never)]
 
     fn write(&self, writer: &mut Writer<'_>) {
         writer.text("name", &self.name, 1, MAX_MANDATE_BYTES);
@@ -125,6 +130,7 @@ impl Grant {
 }
 
 /// Arguments in any order and number: in another one they are not what is written.
+#[inline(never)]
 fn read_arguments(fields: &mut Reader<'_>) -> Option<BTreeMap<String, Limit>> {
     let mut arguments = BTreeMap::new();
     for _ in 0..fields.length().filter(|count| *count <= MAX_MANDATE_ARGUMENTS)? {

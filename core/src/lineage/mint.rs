@@ -16,6 +16,7 @@ use crate::limits::MAX_PARENTS;
 ///
 /// # Errors
 /// The first key of the request whose value cannot be sealed.
+#[inline(never)]
 pub fn mint(request: &MintRequest, gate: &Gate, ring: &KeyRing, version: u64, now_ms: u64) -> Result<MintAnswer, RequestError> {
     let content_digest = Digest::of(request.content.as_bytes());
     let entry = request.entry.clone().unwrap_or_else(|| content_digest.hex());
@@ -49,6 +50,7 @@ pub fn mint(request: &MintRequest, gate: &Gate, ring: &KeyRing, version: u64, no
 ///
 /// # Errors
 /// The first key of the request whose value cannot be sealed.
+#[inline(never)]
 pub fn grant(request: &GrantRequest, granter: &str, ring: &KeyRing, now_ms: u64) -> Result<GrantAnswer, RequestError> {
     check_arguments("arguments", &request.arguments)?;
     let expires_ms = expires(request.expires_s, now_ms)?;
@@ -69,6 +71,7 @@ pub fn grant(request: &GrantRequest, granter: &str, ring: &KeyRing, now_ms: u64)
 ///
 /// # Errors
 /// The first key of the request whose value cannot be sealed.
+#[inline(never)]
 pub fn release(request: &ReleaseRequest, granter: &str, ring: &KeyRing, now_ms: u64) -> Result<ReleaseAnswer, RequestError> {
     let expires_ms = request.expires_s.map_or(Ok(0), |seconds| expires(seconds, now_ms))?;
     let content = request.content_digest;

@@ -134,6 +134,8 @@ impl<'a> Record<'a> {
         })
     }
 
+    #[inline(never)]
+
     fn write(&self, writer: &mut Writer<'_>) {
         writer.text("tenant", self.tenant, 1, MAX_TENANT_BYTES);
         writer.text("principal", self.principal, 1, MAX_PRINCIPAL_BYTES);

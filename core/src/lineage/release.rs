@@ -34,6 +34,7 @@ impl<'a> Release<'a> {
     ///
     /// # Errors
     /// What is wrong with it.
+    #[inline(never)]
     pub fn open(sealed: &'a [u8], ring: &KeyRing) -> Result<Self, Fault> {
         let mut envelope = Envelope::new(Kind::Release, sealed).ok_or(Fault::Malformed)?;
         let release = Release::read(&mut envelope.fields).ok_or(Fault::Malformed)?;

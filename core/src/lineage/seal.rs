@@ -90,6 +90,7 @@ impl KeyRing {
     ///
     /// # Errors
     /// What is wrong with their number or names.
+    #[inline(never)]
     pub fn new(secrets: Vec<(String, [u8; 32])>) -> Result<Self, RingError> {
         if secrets.len() > MAX_KEYS {
             return Err(RingError::Count);
@@ -133,6 +134,7 @@ impl KeyRing {
     ///
     /// # Errors
     /// The first field that is out of bounds.
+    #[inline(never)]
     pub(super) fn seal(&self, kind: Kind, write: &dyn Fn(&mut Writer<'_>)) -> Result<Vec<u8>, SealError> {
         let mut writer = Writer::writing();
         start(&mut writer, &self.sealing.id);

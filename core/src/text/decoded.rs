@@ -56,6 +56,11 @@ pub(crate) fn base64_file(text: &str) -> Option<Vec<u8>> {
 /// Decodes what `original` holds. Returns whether that was all: `false` when there are more than [`crate::limits::MAX_ENCODED_SPANS`] encoded
 /// spans, or more text in them than [`crate::limits::MAX_DECODED_BYTES`]. Linear.
 pub fn decode(original: &str, mut found: impl FnMut(Decoded)) -> bool {
+    each(original, &mut found)
+}
+
+/// The same, compiled once for all callers.
+fn each(original: &str, found: &mut dyn FnMut(Decoded)) -> bool {
     let mut complete = true;
     let unescaped = escapes::unescape(original, false);
     if let Some((text, offsets)) = unescaped.text {

@@ -7,6 +7,7 @@ use clap::ValueEnum as _;
 
 use super::body::{Kind, chat, image, tool_call};
 use super::line::Line;
+use super::lineage;
 use super::native::{SIZES, per_kb};
 use super::stats::{Samples, time_of};
 use crate::emulator::{Gateway, Options, Request, UpstreamReply};
@@ -32,6 +33,7 @@ pub fn measure(path: &Path, samples: Samples) -> anyhow::Result<Vec<Line>> {
     for engine in Engine::value_variants() {
         lines.extend(speeds(&wasm, *engine, samples)?);
         lines.extend(state(&wasm, *engine, samples)?);
+        lines.extend(lineage::wasm(&wasm, *engine, samples)?);
     }
     lines.extend(memory(&wasm)?);
     Ok(lines)

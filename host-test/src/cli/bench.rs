@@ -21,6 +21,9 @@ pub struct Args {
     /// The Envoy binary; without it and without the variable FLOODMARK_ENVOY its part is left out.
     #[arg(long)]
     envoy: Option<PathBuf>,
+    /// A Python with the packages of tools/lineage/requirements.txt; without it the lineage gate is not measured beside its twin in Python.
+    #[arg(long)]
+    python: Option<PathBuf>,
     /// Only see that everything runs; the values mean little.
     #[arg(long)]
     quick: bool,
@@ -43,6 +46,7 @@ impl Args {
         let mut lines = bench::native(native)?;
         lines.extend(bench::stages(native)?);
         lines.extend(bench::runs(native)?);
+        lines.extend(bench::lineage(self.python.as_deref(), native)?);
         eprintln!("wasm ...");
         lines.extend(bench::wasm(&self.wasm, native)?);
         if self.envoy.is_some() || std::env::var_os(BINARY_VARIABLE).is_some() {

@@ -197,3 +197,18 @@ fn diamonds_are_no_circles() {
     let said = Said { entry: "e390", ..Said::default() };
     assert_eq!(outcome(&verify(said, &layer[0], &all)), (Class::Derived, None, None));
 }
+
+/// A parent is found by its whole hash: sealed with one bit of it changed it is not there, though the true one is.
+#[test]
+fn a_parent_by_nearly_its_hash() {
+    let parent = Said { entry: "parent", ..Said::default() }.seal(&[], &RING);
+    let hash = floodmark_core::lineage::record_hash(&parent.sealed);
+    let said = Said { channel: Channel::Agent, ..Said::default() };
+    assert_eq!(outcome(&verify(said, &said.seal_on(&[hash], &RING), std::slice::from_ref(&parent))), (Class::Derived, None, None));
+    for bit in 0..256 {
+        let mut other = hash;
+        other.0[bit / 8] ^= 1 << (bit % 8);
+        let made = said.seal_on(&[other], &RING);
+        assert_eq!(outcome(&verify(said, &made, std::slice::from_ref(&parent))).2, Some(Broken::MissingParent), "{bit}");
+    }
+}

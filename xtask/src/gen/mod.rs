@@ -4,6 +4,7 @@ mod compiled;
 mod config_doc;
 mod emit;
 mod folds;
+mod instructions;
 mod program;
 mod rules;
 mod spellings;
@@ -75,6 +76,7 @@ pub fn run(check: bool) -> Result<()> {
 fn outputs(root: &Path) -> Result<Vec<Output>> {
     let compiled = compiled(root)?;
     verify::lines(&compiled)?;
+    let instructions = instructions(root, &compiled)?;
     let detector = fs::read(root.join(DETECTOR)).with_context(|| format!("cannot read {DETECTOR}; check it out again"))?;
     let lock = read(&root.join("Cargo.lock"))?;
     let version = |package| emit::locked_version(&lock, package).map(|version| format!("{package} {version}"));
@@ -82,7 +84,8 @@ fn outputs(root: &Path) -> Result<Vec<Output>> {
     let mut outputs = vec![
         Output { path: "tables/src/generated/categories.rs", text: emit::categories(&compiled, &version("regex-automata")?) },
         Output { path: "tables/src/generated/folds.rs", text: emit::folds(&compiled, &tools) },
-        Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled, &detector) },
+        Output { path: "tables/src/generated/instructions.rs", text: instructions.source() },
+        Output { path: "tables/fingerprints.csv", text: emit::fingerprints(&compiled, &detector) + &instructions.row() },
         Output { path: "docs/config.md", text: compiled.with_set(config_doc::page)? },
         Output { path: wire_doc::PAGE, text: wire_doc::page(&read(&root.join(wire_doc::PAGE))?, &positions(root)?)? },
     ];
@@ -98,6 +101,15 @@ fn positions(root: &Path) -> Result<Vec<String>> {
         .iter()
         .map(|format| read(&root.join(format!("testdata/positions/{}.json", format.name()))))
         .collect()
+}
+
+/// The wording of instructions, which holds its lines.
+fn instructions(root: &Path, compiled: &compiled::Compiled) -> Result<instructions::Instructions> {
+    compiled.with_set(|set| {
+        let instructions = instructions::Instructions::new(&read(&root.join(instructions::RULES))?, &set.folds)?;
+        instructions.verify(&set.folds)?;
+        Ok(instructions)
+    })
 }
 
 /// The rules under `root`, compiled.

@@ -6,14 +6,15 @@ use serde_json::Value;
 use super::{files, none, text};
 use crate::sh;
 
-/// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo}, plugin <- host-test <- eval.
-const DIRECTION: [(&str, &[&str]); 9] = [
+/// Our crates that each of ours may use, in any kind of dependency: core <- tables <- {plugin, web-demo, examples}, plugin <- host-test <- eval.
+const DIRECTION: [(&str, &[&str]); 10] = [
     ("floodmark-core", &[]),
     ("floodmark-tables", &["floodmark-core"]),
     ("floodmark-plugin", &["floodmark-core", "floodmark-tables"]),
     ("floodmark-demo", &["floodmark-core", "floodmark-tables"]),
     ("floodmark-host", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
     ("floodmark-eval", &["floodmark-core", "floodmark-tables", "floodmark-plugin", "floodmark-host"]),
+    ("floodmark-examples", &["floodmark-core", "floodmark-tables"]),
     ("xtask", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),
     ("floodmark-bindgen", &[]),
     ("floodmark-fuzz", &["floodmark-core", "floodmark-tables", "floodmark-plugin"]),

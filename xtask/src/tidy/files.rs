@@ -24,7 +24,8 @@ fn sources_are_finished() {
     // In pieces, since this file is looked at as well.
     let words = [concat!("to", "do"), concat!("fix", "me"), concat!("st", "ub"), concat!("st", "ubs"), concat!("place", "holder")];
     let mut findings = Vec::new();
-    for file in files().iter().filter(|file| has_extension(file, &["rs", "py", "js"])) {
+    // What a text must not say is data, and written by nobody.
+    for file in files().iter().filter(|file| has_extension(file, &["rs", "py", "js"]) && !is_data(file)) {
         for (number, line) in text(file).lines().enumerate() {
             let line = line.to_ascii_lowercase();
             let word = line.split(|c: char| !c.is_ascii_alphanumeric()).find(|token| words.contains(token));

@@ -19,7 +19,7 @@ use super::{emit, outputs, read, root, rules, verify};
 static COMPILED: LazyLock<Compiled> = LazyLock::new(|| super::compiled(&root()).expect("good rules, small enough"));
 
 /// The repository's folds.
-fn folds() -> Folds {
+pub(super) fn folds() -> Folds {
     Folds::new(&read(&root().join(super::FOLDS)).expect("a committed file")).expect("good folds")
 }
 

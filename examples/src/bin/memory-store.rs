@@ -1,0 +1,120 @@
+//! A memory store on the command line: remembers, recalls, forgets, and says what is wrong with its file.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Parser, Subcommand};
+use floodmark_core::lineage::{Channel, Decision};
+use floodmark_examples::keys;
+use floodmark_examples::store::{New, Options, Store, Use, gate};
+
+#[derive(Parser)]
+#[command(about = "A store of memories whose entries are sealed and checked")]
+struct Cli {
+    /// The SQLite file
+    #[arg(long, default_value = "memory.db")]
+    db: PathBuf,
+    /// File with the keys, ID=SECRET; else they are in FLOODMARK_KEYS
+    #[arg(long)]
+    keys: Option<PathBuf>,
+    /// File for the newest change's number, where whoever can write the SQLite file cannot write
+    #[arg(long)]
+    counter: Option<PathBuf>,
+    /// JSON file with what the gate goes by: approved sources, groups, mandates
+    #[arg(long)]
+    gate: Option<PathBuf>,
+    /// Whose store it is
+    #[arg(long, default_value = "acme")]
+    tenant: String,
+    /// Who acts
+    #[arg(long, default_value = "alice")]
+    principal: String,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a new store
+    Init,
+    /// Write an entry, or a new version of it
+    Remember {
+        /// Its name
+        entry: String,
+        /// Its text
+        content: String,
+        /// Which way it came: user, approved_source, agent, tool, web, import, plugin, pasted, scheduler or unknown
+        #[arg(long)]
+        channel: String,
+        /// Who wrote it
+        #[arg(long, default_value = "")]
+        author: String,
+        /// An entry that it was made from; may be given several times
+        #[arg(long)]
+        parent: Vec<String>,
+    },
+    /// Read an entry: its text is printed only if the gate lets it through
+    Recall {
+        /// Its name
+        entry: String,
+    },
+    /// Take an entry away
+    Forget {
+        /// Its name
+        entry: String,
+    },
+    /// Check the head and every entry of the file
+    Verify,
+    /// Take the rows as they are for the store's: only after you have looked at them
+    Reseal,
+}
+
+fn main() -> Result<()> {
+    let Cli { db, keys, counter, gate: gate_file, tenant, principal, command } = Cli::parse();
+    let options = || -> Result<Options> {
+        let (tenant, counter, db) = (tenant.clone(), counter.clone(), db.clone());
+        Ok(Options { db, tenant, store: "memories".into(), gate: gate(gate_file.as_deref())?, ring: keys::ring(keys.as_deref())?, counter })
+    };
+    match command {
+        Command::Init => Store::create(options()?).map(|_| println!("made {}", db.display())),
+        Command::Remember { entry, content, channel, author, parent } => {
+            let channel = Channel::ALL.into_iter().find(|known| known.name() == channel).context("no such channel; `--help` lists them")?;
+            let parents: Vec<&str> = parent.iter().map(String::as_str).collect();
+            let new = New { entry: &entry, content: &content, channel, author: &author, parents: &parents };
+            let minted = Store::open(options()?)?.remember(&principal, &new)?;
+            println!("{entry} version {}", minted.version);
+            Ok(())
+        }
+        Command::Recall { entry } => {
+            let (content, answer) = Store::open(options()?)?.recall(&principal, &entry, Use::default())?;
+            eprintln!("{}", serde_json::to_string(&answer)?);
+            match answer.decision {
+                Decision::Run => println!("{content}"),
+                Decision::Label => println!("{}\n{content}", answer.label.unwrap_or_default()),
+                Decision::Ask | Decision::Quarantine => bail!("{entry} is kept back; an administrator can look at it and release it"),
+            }
+            Ok(())
+        }
+        Command::Forget { entry } => Store::open(options()?)?.forget(&principal, &entry),
+        Command::Verify => verify(options()?, options()?),
+        Command::Reseal => Store::reseal(options()?).map(|_| println!("sealed the rows as they are")),
+    }
+}
+
+/// Prints what is found of each entry, then of the head.
+fn verify(options: Options, again: Options) -> Result<()> {
+    let store = Store::inspect(options)?;
+    let mut broken = 0;
+    for (principal, entry) in store.entries()? {
+        let (_, answer) = store.recall(&principal, &entry, Use::default())?;
+        let problem = answer.broken.map(|broken| broken.name()).or(answer.why.map(|why| why.name()));
+        println!("{principal} {entry}: {}, class {} {}", answer.decision.name(), answer.authority_class as u8, problem.unwrap_or("intact"));
+        broken += u32::from(answer.broken.is_some());
+    }
+    Store::open(again)?;
+    println!("the head is right");
+    if broken > 0 {
+        bail!("{broken} entries are broken: bring back a good copy, or forget them");
+    }
+    Ok(())
+}

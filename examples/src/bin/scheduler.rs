@@ -1,0 +1,112 @@
+//! A scheduler on the command line: each task is checked before it fires.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, Subcommand};
+use floodmark_core::lineage::{Channel, Decision};
+use floodmark_examples::store::{New, Options, Store, gate};
+use floodmark_examples::tasks::{self, Task};
+use floodmark_examples::{keys, now_ms};
+
+#[derive(Parser)]
+#[command(about = "A scheduler whose tasks are sealed, and checked before they fire")]
+struct Cli {
+    /// The SQLite file
+    #[arg(long, default_value = "tasks.db")]
+    db: PathBuf,
+    /// File with the keys, ID=SECRET; else they are in FLOODMARK_KEYS
+    #[arg(long)]
+    keys: Option<PathBuf>,
+    /// File for the newest change's number, where whoever can write the SQLite file cannot write
+    #[arg(long)]
+    counter: Option<PathBuf>,
+    /// JSON file with what the gate goes by: approved sources, groups, mandates
+    #[arg(long)]
+    gate: Option<PathBuf>,
+    /// Whose store it is
+    #[arg(long, default_value = "acme")]
+    tenant: String,
+    /// For whom the task acts
+    #[arg(long, default_value = "alice")]
+    principal: String,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a new store
+    Init,
+    /// Schedule a task
+    Add {
+        /// Its name
+        name: String,
+        /// The tool that it calls
+        tool: String,
+        /// The tool's arguments, a JSON object
+        arguments: String,
+        /// Every so many seconds
+        #[arg(long)]
+        every_s: u64,
+        /// Which way it came: user, approved_source, agent, tool, web, import, plugin, pasted, scheduler or unknown
+        #[arg(long)]
+        channel: String,
+        /// A task that it was made from; may be given several times
+        #[arg(long)]
+        parent: Vec<String>,
+    },
+    /// Check the tasks that are due, and fire those that may
+    Tick {
+        /// Unix time of the last tick, in seconds
+        #[arg(long)]
+        last_s: u64,
+        /// Unix time in seconds; now if it is left out
+        #[arg(long)]
+        now_s: Option<u64>,
+        /// A sealed grant in hex; may be given several times
+        #[arg(long)]
+        grant: Vec<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    let Cli { db, keys, counter, gate: gate_file, tenant, principal, command } = Cli::parse();
+    let ring = keys::ring(keys.as_deref())?;
+    let options = Options { db, tenant, store: tasks::STORE.into(), gate: gate(gate_file.as_deref())?, ring, counter };
+    match command {
+        Command::Init => Store::create(options).map(|_| ()),
+        Command::Add { name, tool, arguments, every_s, channel, parent } => {
+            let channel = Channel::ALL.into_iter().find(|known| known.name() == channel).context("no such channel; `--help` lists them")?;
+            let arguments = serde_json::from_str(&arguments).context("the arguments must be a JSON object")?;
+            let content = Task { tool, arguments, every_s }.content()?;
+            let parents: Vec<&str> = parent.iter().map(String::as_str).collect();
+            Store::open(options)?.remember(&principal, &New { entry: &name, content: &content, channel, author: "", parents: &parents })?;
+            Ok(())
+        }
+        Command::Tick { last_s, now_s, grant } => {
+            let now_s = now_s.map_or_else(|| now_ms().map(|ms| ms / 1000), Ok)?;
+            for due in tasks::due(&Store::open(options)?, &grant, last_s, now_s)? {
+                println!("{}", line(&due)?);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What becomes of a task. A real scheduler would call the tool instead of printing the call.
+fn line(due: &tasks::Due) -> Result<String> {
+    let who = format!("{} of {}", due.name, due.principal);
+    if let Some(Task { tool, arguments, .. }) = due.fires() {
+        return Ok(format!("fire  {who}: {tool} {}", serde_json::to_string(arguments)?));
+    }
+    Ok(match (&due.task, due.answer.decision) {
+        (Some(task), Decision::Ask) => {
+            format!("ask   {who}: may it call {} with {}? No mandate covers it.", task.tool, serde_json::to_string(&task.arguments)?)
+        }
+        _ => {
+            let reason = due.answer.broken.map(|broken| broken.name()).or(due.answer.why.map(|why| why.name())).unwrap_or("untrusted");
+            format!("keep  {who}: {reason}")
+        }
+    })
+}
