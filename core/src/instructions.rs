@@ -33,6 +33,8 @@ pub enum Likeness {
     Obligation,
     /// It says when or how often something is to be done.
     Schedule,
+    /// It holds more in encodings than is decoded, so nobody knows what it says.
+    Undecoded,
 }
 
 impl Likeness {
@@ -45,6 +47,7 @@ impl Likeness {
             Likeness::Request => "request",
             Likeness::Obligation => "obligation",
             Likeness::Schedule => "schedule",
+            Likeness::Undecoded => "undecoded",
         }
     }
 }
@@ -75,7 +78,8 @@ impl Judge<'_> {
         if self.detecting().is_some_and(over) {
             return Some(Likeness::Detector);
         }
-        wording(text, self.wording()?, self.folds())
+        let worded = self.wording().and_then(|lists| wording(text, lists, self.folds()));
+        worded.or_else(|| found.undecoded.then_some(Likeness::Undecoded))
     }
 }
 

@@ -95,8 +95,8 @@ const FEATURES: [&str; 8] = [
     "sign-ext",
 ];
 
-/// Envoy compiles all code at every start, 0.9 ms a KB. The budget was 350 KB; docs/decisions.md 88 and 181 say why it is more.
-const CODE_BYTES: u64 = 565 * 1024;
+/// Envoy compiles all code at every start, 0.9 ms a KB. The budget was 350 KB; docs/decisions.md 88, 181 and 191 say why it is more.
+const CODE_BYTES: u64 = 660 * 1024;
 const DATA_BYTES: u64 = 640 * 1024;
 
 fn module() -> Module {

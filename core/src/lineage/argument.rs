@@ -118,7 +118,7 @@ pub(super) fn fits(arguments: &Arguments, limits: &BTreeMap<String, Limit>) -> b
     arguments.0.iter().all(|(name, argument)| match (limits.get(name), argument) {
         (Some(Limit::Any), _) => true,
         (Some(Limit::OneOf(texts)), Argument::Text(text)) => texts.contains(text),
-        (Some(Limit::Max(most)), Argument::Number(number)) => number <= most,
+        (Some(Limit::Max(most)), Argument::Number(number)) => number.abs() <= *most,
         _ => false,
     })
 }

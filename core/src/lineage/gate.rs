@@ -237,7 +237,10 @@ pub(super) fn check_arguments(key: &str, arguments: &BTreeMap<String, Limit>) ->
                     ));
                 }
             }
-            Limit::Max(most) if !most.is_finite() => return Err((at(), "must be a finite number".to_string())),
+            // Nothing at all would fit.
+            Limit::Max(most) if !(0.0..f64::INFINITY).contains(most) => {
+                return Err((at(), "must be a finite number that is not negative".to_string()));
+            }
             Limit::Any | Limit::Max(_) => {}
         }
     }

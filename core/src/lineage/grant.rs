@@ -23,7 +23,7 @@ pub enum Limit {
     Any,
     /// One of these texts, 1 to 32 of up to 1024 bytes, letter by letter.
     OneOf(Vec<String>),
-    /// A number up to this one, and no text that spells a number.
+    /// A number from this one's negative up to it, and no text that spells a number: tools that take back what they do at a negative amount are no way around.
     Max(f64),
 }
 

@@ -52,6 +52,9 @@ fn calls() -> Vec<(Value, bool)> {
         (call(json!({"room": null})), false),
         (call(json!({"minutes": 30.000001})), false),
         (call(json!({"minutes": 31})), false),
+        // Tools give back what they took at a negative amount.
+        (call(json!({"minutes": -30})), true),
+        (call(json!({"minutes": -30.5})), false),
         (call(json!({"minutes": "5"})), false),
         (call(json!({"minutes": true})), false),
         (call(json!({"minutes": null})), false),
