@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{assemble, detector, evaluate, grafts, patterns, receipts, train, verify};
+use crate::{assemble, detector, evaluate, grafts, instructions, patterns, receipts, train, verify};
 
 /// Measures Floodmark on data sets. Without a subcommand: the whole report.
 #[derive(Debug, Parser)]
@@ -25,6 +25,7 @@ enum Command {
     Assemble(assemble::Args),
     Detector(detector::Args),
     Grafts(grafts::Args),
+    Instructions(instructions::Args),
     Patterns(Box<patterns::Args>),
     Receipts(receipts::Args),
     Train(train::Args),
@@ -41,6 +42,7 @@ impl Cli {
             (Some(Command::Assemble(args)), _) => args.run(),
             (Some(Command::Detector(args)), _) => args.run(),
             (Some(Command::Grafts(args)), _) => args.run(),
+            (Some(Command::Instructions(args)), _) => args.run(),
             (Some(Command::Patterns(args)), _) => args.run(),
             (Some(Command::Receipts(args)), _) => args.run(),
             (Some(Command::Train(args)), _) => args.run(),

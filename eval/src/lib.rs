@@ -21,6 +21,7 @@ pub mod engine;
 pub mod evaluate;
 pub mod events;
 pub mod grafts;
+pub mod instructions;
 pub mod markdown;
 pub mod output;
 pub mod patterns;
