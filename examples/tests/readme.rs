@@ -58,7 +58,7 @@ fn the_commands_do_what_the_page_says() {
         "broken_parent",
         "the head says 4 rows, there are 3",
         "the head says 4 rows, there are 3",
-        "its head says change 4, the counter file 5",
+        "its head says change 4, there was change 5",
     ]) {
         assert!(text.contains(words), "{words}: {text}");
     }
