@@ -42,7 +42,8 @@ impl Task {
     fn call(&self) -> Result<CallRequest> {
         let tool = (1..=MAX_TOOL_BYTES).contains(&self.tool.len()) && !self.tool.contains(char::is_control);
         ensure!(tool, "a tool's name has 1 to {MAX_TOOL_BYTES} bytes and no control characters");
-        let arguments = serde_json::from_str(self.arguments.get()).context("the arguments must be a JSON object")?;
+        let arguments =
+            serde_json::from_str(self.arguments.get()).context("the arguments cannot be checked: they must be a JSON object")?;
         Ok(CallRequest { tool: self.tool.clone(), arguments })
     }
 }

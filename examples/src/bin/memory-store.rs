@@ -26,6 +26,9 @@ struct Cli {
     /// Whose store it is
     #[arg(long, default_value = "acme")]
     tenant: String,
+    /// The store's name
+    #[arg(long, default_value = "memories")]
+    store: String,
     /// Who acts
     #[arg(long, default_value = "alice")]
     principal: String,
@@ -70,10 +73,10 @@ enum Command {
 }
 
 fn main() -> Result<()> {
-    let Cli { db, keys, counter, gate: gate_file, tenant, principal, command } = Cli::parse();
+    let Cli { db, keys, counter, gate: gate_file, tenant, store, principal, command } = Cli::parse();
     let options = || -> Result<Options> {
-        let (tenant, counter, db) = (tenant.clone(), counter.clone(), db.clone());
-        Ok(Options { db, tenant, store: "memories".into(), gate: gate(gate_file.as_deref())?, ring: keys::ring(keys.as_deref())?, counter })
+        let (db, tenant, store, counter) = (db.clone(), tenant.clone(), store.clone(), counter.clone());
+        Ok(Options { db, tenant, store, gate: gate(gate_file.as_deref())?, ring: keys::ring(keys.as_deref())?, counter })
     };
     match command {
         Command::Init => Store::create(options()?).map(|_| println!("made {}", db.display())),
@@ -117,7 +120,7 @@ fn verify(options: &dyn Fn() -> Result<Options>) -> Result<()> {
         (None, Some(_)) => println!("the head is right"),
         (None, None) => println!("the head is right, but without --counter the file may be an older one"),
     }
-    ensure!(wrong == 0, "{wrong} rows are not as they were sealed: bring back a good copy, or forget them");
+    ensure!(wrong == 0, "{wrong} rows are not as they were sealed; bring back a good copy, or forget them");
     Ok(())
 }
 
