@@ -44,3 +44,17 @@ pub(crate) fn write(file: &Path, tenant: &str, store: &str, changes: u64) -> Res
     let part = file.with_added_extension("part");
     fs::write(&part, text).and_then(|()| fs::rename(&part, file)).with_context(|| format!("cannot write {}", file.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn whoever_comes_late_takes_no_number_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("count");
+        for (changes, known) in [(6, 6), (8, 8), (7, 8), (9, 9)] {
+            super::write(&file, "acme", "memories", changes).unwrap();
+            assert_eq!(super::read(&file, "acme", "memories").unwrap(), Some(known));
+        }
+        assert!(super::write(&file, "acme", "tasks", 10).is_err());
+    }
+}

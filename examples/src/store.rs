@@ -126,7 +126,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a store as it is, to look at rows whatever the head says. Nothing can be written.
+    /// Opens a store as it is, to look at rows whatever the head says. Nothing can be written, and nothing that it recalls may be used: rows may be missing.
     ///
     /// # Errors
     /// The file cannot be opened.

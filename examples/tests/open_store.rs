@@ -85,6 +85,34 @@ fn a_file_that_is_put_back_under_an_open_store_is_noticed() {
 }
 
 #[test]
+fn a_row_that_changes_without_sqlite_knowing_is_noticed() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    // More than SQLite keeps in memory, so that it must read the seat from the file again.
+    for number in 0..60 {
+        store.remember("alice", &new(&format!("long {number}"), &"long ".repeat(20_000), &[])).unwrap();
+    }
+    let before = std::fs::read(place.db()).unwrap();
+    let (old, new) =
+        ("(SELECT content, record FROM before WHERE content = 'old')", "(SELECT content, record FROM before WHERE content = 'new')");
+    tamper(
+        &place.db(),
+        &format!(
+            "CREATE TEMP TABLE before AS SELECT content, record FROM entries WHERE entry = 'seat'; \
+             UPDATE entries SET (content, record) = (CASE content WHEN 'old' THEN 'x' ELSE 'y' END, NULL) WHERE entry = 'seat'; \
+             UPDATE entries SET (content, record) = {new} WHERE content = 'x'; UPDATE entries SET (content, record) = {old} WHERE content = 'y'"
+        ),
+    );
+    let mut swapped = std::fs::read(place.db()).unwrap();
+    [24..28, 92..96].into_iter().for_each(|mark| swapped[mark.clone()].copy_from_slice(&before[mark]));
+    std::fs::write(place.db(), swapped).unwrap();
+    assert!(seat(&mut store).unwrap_err().contains("was changed or taken away while the store was open"));
+    assert!(store.forget("alice", "seat").unwrap_err().to_string().contains("was changed or taken away"));
+    // The same rows under other numbers: for whoever opens it now, all is right.
+    assert_eq!(seat(&mut open(&place).unwrap()).as_deref(), Ok("new"));
+}
+
+#[test]
 fn another_process_of_ours_may_write_too() {
     let place = Place::new().with_counter();
     let mut store = filled(&place);
