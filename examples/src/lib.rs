@@ -1,6 +1,8 @@
 //! How a store of memories and a scheduler use the lineage gate as a library. Both are real, small programs over one SQLite file; README.md walks through them.
 
+mod counter;
 pub mod keys;
+mod rows;
 pub mod store;
 pub mod tasks;
 

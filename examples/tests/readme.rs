@@ -26,10 +26,15 @@ fn run(folder: &Path, command: &str) -> Output {
 
 #[test]
 fn the_commands_do_what_the_page_says() {
-    let folder = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let mut folder = root.path().to_owned();
     let (mut printed, mut refused) = (Vec::new(), Vec::new());
     for command in commands() {
-        let output = run(folder.path(), command);
+        if let Some(inner) = command.strip_prefix("cd ") {
+            folder.push(inner);
+            continue;
+        }
+        let output = run(&folder, command);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         assert_eq!(output.status.success(), !command.ends_with(FAILS), "{command}\n{}\n{}", text(&output.stdout), text(&output.stderr));
         if command.ends_with(FAILS) {
@@ -56,13 +61,20 @@ fn the_commands_do_what_the_page_says() {
         "offer is kept back",
         "content_mismatch",
         "broken_parent",
+        "alice has no entry \"meal\"",
+        "somebody moved it",
+        "1 rows are not as they were sealed",
         "the head says 4 rows, there are 3",
         "the head says 4 rows, there are 3",
-        "its head says change 4, the counter file 5",
+        "its head says change 4, there was change 5",
+        "are not as they were sealed",
     ]) {
         assert!(text.contains(words), "{words}: {text}");
     }
-    assert_eq!(refused.len(), 6);
+    assert_eq!(refused.len(), 10);
+    // All of it is in the one folder, which git ignores.
+    assert!(root.path().read_dir().unwrap().all(|made| made.unwrap().file_name() == "target"));
+    assert!(include_str!("../../.gitignore").lines().any(|line| line == "/target"));
 }
 
 #[test]

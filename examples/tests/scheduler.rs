@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Place, tamper};
-use floodmark_core::lineage::{Broken, Channel, Class, Decision, Gate, GrantRequest, Limit, Mandate, Why, grant};
+use floodmark_core::lineage::{Broken, Channel, CheckAnswer, Class, Decision, Gate, GrantRequest, Limit, Mandate, Why, grant};
 use floodmark_examples::now_ms;
 use floodmark_examples::store::{New, Store};
 use floodmark_examples::tasks::{Due, STORE, Task, due};
@@ -11,7 +11,7 @@ use floodmark_examples::tasks::{Due, STORE, Task, due};
 const HOUR: u64 = 3600;
 
 fn task(tool: &str, to: &str) -> String {
-    let arguments = serde_json::json!({ "to": to }).as_object().unwrap().clone();
+    let arguments = serde_json::value::to_raw_value(&serde_json::json!({ "to": to })).unwrap();
     Task { tool: tool.into(), arguments, every_s: HOUR }.content().unwrap()
 }
 
@@ -45,7 +45,7 @@ fn mandate(to: &str) -> Gate {
 }
 
 fn tick(place: &Place, grants: &[String]) -> Vec<Due> {
-    due(&Store::open(place.options("acme", STORE)).unwrap(), grants, HOUR, 2 * HOUR).unwrap()
+    due(&mut Store::open(place.options("acme", STORE)).unwrap(), grants, HOUR, 2 * HOUR).unwrap()
 }
 
 fn fired(due: &[Due]) -> Vec<&str> {
@@ -56,6 +56,10 @@ fn one<'d>(due: &'d [Due], name: &str) -> &'d Due {
     due.iter().find(|due| due.name == name).unwrap()
 }
 
+fn answer<'d>(due: &'d [Due], name: &str) -> &'d CheckAnswer {
+    one(due, name).answer.as_ref().unwrap()
+}
+
 #[test]
 fn users_tasks_fire_and_an_agents_own_inside_a_mandate() {
     let place = Place::new();
@@ -63,15 +67,15 @@ fn users_tasks_fire_and_an_agents_own_inside_a_mandate() {
     let due = tick(&place, &[]);
     assert_eq!(due.len(), 6, "one is not due");
     assert_eq!(fired(&due), ["digest"]);
-    let (asks, derived) = (one(&due, "agent"), Class::Derived);
-    assert_eq!((asks.answer.decision, asks.answer.authority_class), (Decision::Ask, derived));
+    let (asks, derived) = (answer(&due, "agent"), Class::Derived);
+    assert_eq!((asks.decision, asks.authority_class), (Decision::Ask, derived));
     for name in ["lonely agent", "plugin", "pasted", "of pasted"] {
-        assert_eq!(one(&due, name).answer.decision, Decision::Quarantine, "{name}");
+        assert_eq!(answer(&due, name).decision, Decision::Quarantine, "{name}");
     }
 
     let within = Place { gate: mandate("alice@acme.example"), ..place.again() };
     assert_eq!(fired(&tick(&within, &[])), ["agent", "digest"]);
-    assert_eq!(one(&tick(&within, &[]), "agent").answer.mandate.as_deref(), Some("digests"));
+    assert_eq!(answer(&tick(&within, &[]), "agent").mandate.as_deref(), Some("digests"));
     let other = Place { gate: mandate("bob@acme.example"), ..place.again() };
     assert_eq!(fired(&tick(&other, &[])), ["digest"]);
 }
@@ -100,69 +104,97 @@ fn a_signed_grant_is_a_mandate_for_its_time() {
 
 #[test]
 fn what_another_process_wrote_does_not_fire() {
-    let digest = "tenant = 'acme' AND entry = 'digest'";
-    for (what, sql, name, broken, why) in [
-        (
-            "another recipient",
-            format!("UPDATE entries SET content = replace(content, 'alice@', 'mallory@') WHERE {digest}"),
-            "digest",
-            Some(Broken::ContentMismatch),
-            None,
-        ),
-        (
-            "more often",
-            format!("UPDATE entries SET content = replace(content, '3600', '60') WHERE {digest}"),
-            "digest",
-            Some(Broken::ContentMismatch),
-            None,
-        ),
-        (
-            "no task at all",
-            format!("UPDATE entries SET content = 'wire it all' WHERE {digest}"),
-            "digest",
-            Some(Broken::ContentMismatch),
-            None,
-        ),
-        (
-            "its source",
-            format!("UPDATE entries SET content = replace(content, 'alice@', 'mallory@') WHERE {digest}"),
-            "agent",
-            Some(Broken::BrokenParent),
-            None,
-        ),
-        (
-            "under another name",
-            format!(
-                "INSERT INTO entries SELECT tenant, store, principal, 'digest 2', version, content, record, NULL FROM entries WHERE {digest}"
-            ),
-            "digest 2",
-            Some(Broken::WrongEntry),
-            None,
-        ),
-        ("for another", format!("UPDATE entries SET principal = 'bob' WHERE {digest}"), "digest", None, Some(Why::OtherPrincipal)),
-        (
-            "of its own making",
-            "INSERT INTO entries SELECT tenant, store, principal, 'mine', 1, content, NULL, NULL FROM entries WHERE entry = 'digest'"
-                .into(),
-            "mine",
-            None,
-            Some(Why::NoRecord),
-        ),
+    let broken = |broken| Ok((Some(broken), None));
+    let moved = Err("somebody moved it");
+    let set = |columns: &str| format!("UPDATE entries SET {columns} WHERE tenant = 'acme' AND entry = 'digest'");
+    let made =
+        |columns: &str| format!("INSERT INTO entries SELECT NULL, tenant, store, principal, {columns} FROM entries WHERE entry = 'digest'");
+    for (what, sql, name, expected) in [
+        ("another recipient", set("content = replace(content, 'alice@', 'mallory@')"), "digest", broken(Broken::ContentMismatch)),
+        ("more often", set("content = replace(content, '3600', '60')"), "digest", broken(Broken::ContentMismatch)),
+        ("no task at all", set("content = 'wire it all'"), "digest", broken(Broken::ContentMismatch)),
+        ("no text at all", set("content = x'00'"), "digest", Err("is no text")),
+        ("no tool", set("content = replace(content, 'mail.send', '')"), "digest", Err("a tool's name has 1 to 128 bytes")),
+        ("a long tool", set(&format!("content = replace(content, 'mail.send', '{}')", "t".repeat(200))), "digest", Err("a tool's name")),
+        ("no object", set("content = '{\"tool\":\"t\",\"arguments\":[],\"every_s\":60}'"), "digest", Err("must be a JSON object")),
+        ("its source", set("content = replace(content, 'alice@', 'mallory@')"), "agent", broken(Broken::BrokenParent)),
+        ("under another name", set("entry = 'digest 2'"), "digest", moved),
+        ("for another", set("principal = 'bob'"), "digest", moved),
+        ("a copy", made("'digest 2', content, record"), "digest", moved),
+        ("of its own making", made("'mine', content, NULL"), "mine", Ok((None, Some(Why::NoRecord)))),
     ] {
         let place = Place { gate: mandate("alice@acme.example"), ..Place::new() };
         filled(&place);
+        let mut store = Store::open(place.options("acme", STORE)).unwrap();
+        add(&mut store, "own", &task("mail.send", "alice@acme.example"), Channel::User, &[]);
         tamper(&place.db(), &sql);
-        // Where a row came, the head alone would have kept everything from firing; here it is left out.
-        let due = due(&Store::inspect(place.options("acme", STORE)).unwrap(), &[], HOUR, 2 * HOUR).unwrap();
-        let found = one(&due, name);
-        assert!(found.fires().is_none(), "{what}");
-        assert_eq!((found.answer.decision, found.answer.broken, found.answer.why), (Decision::Quarantine, broken, why), "{what}");
+        // Where a row came, the head alone keeps everything from firing; here it is left out.
+        let found = due(&mut Store::inspect(place.options("acme", STORE)).unwrap(), &[], HOUR, 2 * HOUR).unwrap();
+        let poisoned = one(&found, name);
+        assert!(poisoned.fires().is_none(), "{what}");
+        match (&poisoned.answer, expected) {
+            (Err(error), Err(words)) => assert!(format!("{error:#}").contains(words), "{what}: {error:#}"),
+            (Ok(answer), Ok(expected)) => {
+                assert_eq!((answer.decision, (answer.broken, answer.why)), (Decision::Quarantine, expected), "{what}");
+            }
+            (found, _) => panic!("{what}: {found:?}"),
+        }
+        // It keeps no other from firing, and a process that has the store open finds the same.
+        assert!(fired(&found).contains(&"own"), "{what}");
+        if let Ok(open) = due(&mut store, &[], HOUR, 2 * HOUR) {
+            assert_eq!(fired(&open), fired(&found), "{what}");
+        } else {
+            assert!(sql.starts_with("INSERT"), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_task_that_was_sealed_but_makes_no_call_keeps_no_other_from_firing() {
+    let place = Place::new();
+    let mut store = Store::create(place.options("acme", STORE)).unwrap();
+    add(&mut store, "own", &task("mail.send", "alice@acme.example"), Channel::User, &[]);
+    for (name, content) in
+        [("a", r#"{"tool":"","arguments":{},"every_s":60}"#), ("b", r#"{"tool":"t","arguments":3,"every_s":60}"#), ("c", "")]
+    {
+        add(&mut store, name, content, Channel::User, &[]);
+        assert!(serde_json::from_str::<Task>(content).is_ok_and(|task| task.content().is_ok()).eq(&false), "{name}");
+    }
+    assert_eq!(fired(&tick(&place, &[])), ["own"]);
+    let error = due(&mut store, &["AB".into()], 0, HOUR).err().unwrap();
+    assert_eq!(error.to_string(), "grant 1 is not lower-case hex");
+}
+
+#[test]
+fn arguments_fire_as_they_were_sealed() {
+    let place = Place::new();
+    let mut store = Store::create(place.options("acme", STORE)).unwrap();
+    // Numbers that no double holds, another spelling of one, an argument that stands twice, and space.
+    for arguments in [
+        r#"{"iban":100000000000000000001}"#,
+        r#"{"amount":0.1000000000000000001}"#,
+        r#"{"amount":1.50,"n":18446744073709551616,"m":-0}"#,
+        r#"{"amount":1e400}"#,
+        r#"{"to":"a","to":"b", "text":"\u0061"}"#,
+        r#"{"b":1,"a":2}"#,
+    ] {
+        let spelled = || serde_json::value::RawValue::from_string(arguments.into()).unwrap();
+        let content = Task { tool: "pay".into(), arguments: spelled(), every_s: HOUR }.content();
+        let Ok(content) = content else {
+            // The gate cannot say of a number beyond all doubles whether it is within a limit.
+            assert!(arguments.contains("1e400"), "{arguments}: {content:?}");
+            continue;
+        };
+        assert!(content.contains(arguments), "{content}");
+        add(&mut store, "pay", &content, Channel::User, &[]);
+        let due = tick(&place, &[]);
+        assert_eq!(due[0].fires().unwrap().arguments.get(), arguments);
     }
 }
 
 #[test]
 fn times_are_those_between_two_ticks() {
-    let every = |every_s| Task { tool: "t".into(), arguments: serde_json::Map::default(), every_s };
+    let every = |every_s| Task { tool: "t".into(), arguments: serde_json::value::RawValue::from_string("{}".into()).unwrap(), every_s };
     for (every_s, last_s, now_s, expected) in
         [(60, 0, 59, false), (60, 59, 60, true), (60, 60, 60, false), (60, 0, 600, true), (7, 13, 14, true), (0, 0, 9, false)]
     {

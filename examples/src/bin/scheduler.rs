@@ -86,27 +86,29 @@ fn main() -> Result<()> {
         }
         Command::Tick { last_s, now_s, grant } => {
             let now_s = now_s.map_or_else(|| now_ms().map(|ms| ms / 1000), Ok)?;
-            for due in tasks::due(&Store::open(options)?, &grant, last_s, now_s)? {
-                println!("{}", line(&due)?);
+            for due in tasks::due(&mut Store::open(options)?, &grant, last_s, now_s)? {
+                println!("{}", line(&due));
             }
             Ok(())
         }
     }
 }
 
-/// What becomes of a task. A real scheduler would call the tool instead of printing the call.
-fn line(due: &tasks::Due) -> Result<String> {
-    let who = format!("{} of {}", due.name, due.principal);
+/// What becomes of a task. A real scheduler would call the tool instead of printing the call, with the arguments' text as it is.
+fn line(due: &tasks::Due) -> String {
+    // Names stand in the file, so anybody may have chosen them: on one line.
+    let who = format!("{} of {}", due.name.escape_debug(), due.principal.escape_debug());
     if let Some(Task { tool, arguments, .. }) = due.fires() {
-        return Ok(format!("fire  {who}: {tool} {}", serde_json::to_string(arguments)?));
+        return format!("fire  {who}: {tool} {arguments}");
     }
-    Ok(match (&due.task, due.answer.decision) {
-        (Some(task), Decision::Ask) => {
-            format!("ask   {who}: may it call {} with {}? No mandate covers it.", task.tool, serde_json::to_string(&task.arguments)?)
-        }
-        _ => {
-            let reason = due.answer.broken.map(|broken| broken.name()).or(due.answer.why.map(|why| why.name())).unwrap_or("untrusted");
+    if let Some(Task { tool, arguments, .. }) = due.with(Decision::Ask) {
+        return format!("ask   {who}: may it call {tool} with {arguments}? No mandate covers it.");
+    }
+    match &due.answer {
+        Err(problem) => format!("keep  {who}: {problem:#}"),
+        Ok(answer) => {
+            let reason = answer.broken.map(|broken| broken.name()).or(answer.why.map(|why| why.name())).unwrap_or("untrusted");
             format!("keep  {who}: {reason}")
         }
-    })
+    }
 }

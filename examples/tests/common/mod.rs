@@ -38,11 +38,26 @@ impl Place {
     }
 
     pub fn options(&self, tenant: &str, store: &str) -> Options {
-        // A secret for tests, made of the key's name.
-        let secret = |id: &str| std::array::from_fn(|at| id.as_bytes()[at % id.len()] ^ at as u8);
         let ring = KeyRing::new(self.keys.iter().map(|id| ((*id).to_owned(), secret(id))).collect()).unwrap();
         Options { db: self.db(), tenant: tenant.into(), store: store.into(), gate: self.gate.clone(), ring, counter: self.counter.clone() }
     }
+}
+
+/// A secret for tests, made of the key's name.
+fn secret(id: &str) -> [u8; 32] {
+    std::array::from_fn(|at| id.as_bytes()[at % id.len()] ^ at as u8)
+}
+
+/// Whether `verify` passes, as a shell sees it, and what it says.
+pub fn verify(place: &Place) -> (bool, String) {
+    let keys: Vec<String> = place.keys.iter().map(|id| format!("{id}={}", floodmark_core::lineage::encode_hex(&secret(id)))).collect();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_memory-store"));
+    command.env("FLOODMARK_KEYS", keys.join(" ")).arg("--db").arg(place.db());
+    if let Some(counter) = &place.counter {
+        command.arg("--counter").arg(counter);
+    }
+    let done = command.arg("verify").output().unwrap();
+    (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
 }
 
 /// Runs SQL on the file in another process, which has no key. It must change something.
