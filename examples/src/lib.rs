@@ -1,5 +1,6 @@
 //! How a store of memories and a scheduler use the lineage gate as a library. Both are real, small programs over one SQLite file; README.md walks through them.
 
+pub mod cli;
 mod counter;
 pub mod keys;
 mod rows;

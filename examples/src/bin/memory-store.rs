@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
-use floodmark_core::lineage::{Channel, Decision};
-use floodmark_examples::keys;
-use floodmark_examples::store::{Finding, New, Options, Store, Use, gate};
+use floodmark_core::lineage::Decision;
+use floodmark_examples::cli::{self, Common};
+use floodmark_examples::store::{Finding, New, Options, Store, Use};
 
 #[derive(Parser)]
 #[command(about = "A store of memories whose entries are sealed and checked")]
@@ -14,24 +14,11 @@ struct Cli {
     /// The SQLite file
     #[arg(long, default_value = "memory.db")]
     db: PathBuf,
-    /// File with the keys, ID=SECRET; else they are in FLOODMARK_KEYS
-    #[arg(long)]
-    keys: Option<PathBuf>,
-    /// File for the newest change's number, where whoever can write the SQLite file cannot write
-    #[arg(long)]
-    counter: Option<PathBuf>,
-    /// JSON file with what the gate goes by: approved sources, groups, mandates
-    #[arg(long)]
-    gate: Option<PathBuf>,
-    /// Whose store it is
-    #[arg(long, default_value = "acme")]
-    tenant: String,
+    #[command(flatten)]
+    common: Common,
     /// The store's name
     #[arg(long, default_value = "memories")]
     store: String,
-    /// Who acts
-    #[arg(long, default_value = "alice")]
-    principal: String,
     #[command(subcommand)]
     command: Command,
 }
@@ -73,23 +60,21 @@ enum Command {
 }
 
 fn main() -> Result<()> {
-    let Cli { db, keys, counter, gate: gate_file, tenant, store, principal, command } = Cli::parse();
-    let options = || -> Result<Options> {
-        let (db, tenant, store, counter) = (db.clone(), tenant.clone(), store.clone(), counter.clone());
-        Ok(Options { db, tenant, store, gate: gate(gate_file.as_deref())?, ring: keys::ring(keys.as_deref())?, counter })
-    };
+    let Cli { db, common, store, command } = Cli::parse();
+    let options = || common.options(&db, &store);
+    let principal = &common.principal;
     match command {
         Command::Init => Store::create(options()?).map(|_| println!("made {}", db.display())),
         Command::Remember { entry, content, channel, author, parent } => {
-            let channel = Channel::ALL.into_iter().find(|known| known.name() == channel).context("no such channel; `--help` lists them")?;
+            let channel = cli::channel(&channel)?;
             let parents: Vec<&str> = parent.iter().map(String::as_str).collect();
             let new = New { entry: &entry, content: &content, channel, author: &author, parents: &parents };
-            let minted = Store::open(options()?)?.remember(&principal, &new)?;
+            let minted = Store::open(options()?)?.remember(principal, &new)?;
             println!("{entry} version {}", minted.version);
             Ok(())
         }
         Command::Recall { entry } => {
-            let (content, answer) = Store::open(options()?)?.recall(&principal, &entry, Use::default())?;
+            let (content, answer) = Store::open(options()?)?.recall(principal, &entry, Use::default())?;
             eprintln!("{}", serde_json::to_string(&answer)?);
             match answer.decision {
                 Decision::Run => println!("{content}"),
@@ -98,8 +83,8 @@ fn main() -> Result<()> {
             }
             Ok(())
         }
-        Command::Forget { entry } => Store::open(options()?)?.forget(&principal, &entry),
-        Command::Verify => verify(&options),
+        Command::Forget { entry } => Store::open(options()?)?.forget(principal, &entry),
+        Command::Verify => verify(&options, common.has_counter()),
         Command::Reseal => {
             let wrong = print(&mut Store::reseal(options()?)?)?;
             println!("sealed these rows; {wrong} are not as they were sealed before, and stay so");
@@ -109,16 +94,16 @@ fn main() -> Result<()> {
 }
 
 /// Prints what is found of each row, then of the head. Only a store of which all is as it was sealed passes.
-fn verify(options: &dyn Fn() -> Result<Options>) -> Result<()> {
+fn verify(options: &dyn Fn() -> Result<Options>, has_counter: bool) -> Result<()> {
     let (mut store, head) = match Store::open(options()?) {
         Ok(store) => (store, None),
         Err(problem) => (Store::inspect(options()?)?, Some(problem)),
     };
     let wrong = print(&mut store)?;
-    match (head, options()?.counter) {
+    match (head, has_counter) {
         (Some(problem), _) => return Err(problem),
-        (None, Some(_)) => println!("the head is right"),
-        (None, None) => println!("the head is right, but without --counter the file may be an older one"),
+        (None, true) => println!("the head is right"),
+        (None, false) => println!("the head is right, but without --counter the file may be an older one"),
     }
     ensure!(wrong == 0, "{wrong} rows are not as they were sealed; bring back a good copy, or forget them");
     Ok(())

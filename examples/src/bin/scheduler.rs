@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
-use floodmark_core::lineage::{Channel, Decision};
-use floodmark_examples::store::{New, Options, Store, gate};
+use floodmark_core::lineage::Decision;
+use floodmark_examples::cli::{self, Common};
+use floodmark_examples::now_ms;
+use floodmark_examples::store::{New, Store};
 use floodmark_examples::tasks::{self, Task};
-use floodmark_examples::{keys, now_ms};
 
 #[derive(Parser)]
 #[command(about = "A scheduler whose tasks are sealed, and checked before they fire")]
@@ -15,21 +16,8 @@ struct Cli {
     /// The SQLite file
     #[arg(long, default_value = "tasks.db")]
     db: PathBuf,
-    /// File with the keys, ID=SECRET; else they are in FLOODMARK_KEYS
-    #[arg(long)]
-    keys: Option<PathBuf>,
-    /// File for the newest change's number, where whoever can write the SQLite file cannot write
-    #[arg(long)]
-    counter: Option<PathBuf>,
-    /// JSON file with what the gate goes by: approved sources, groups, mandates
-    #[arg(long)]
-    gate: Option<PathBuf>,
-    /// Whose store it is
-    #[arg(long, default_value = "acme")]
-    tenant: String,
-    /// For whom the task acts
-    #[arg(long, default_value = "alice")]
-    principal: String,
+    #[command(flatten)]
+    common: Common,
     #[command(subcommand)]
     command: Command,
 }
@@ -71,17 +59,17 @@ enum Command {
 }
 
 fn main() -> Result<()> {
-    let Cli { db, keys, counter, gate: gate_file, tenant, principal, command } = Cli::parse();
-    let ring = keys::ring(keys.as_deref())?;
-    let options = Options { db, tenant, store: tasks::STORE.into(), gate: gate(gate_file.as_deref())?, ring, counter };
+    let Cli { db, common, command } = Cli::parse();
+    let options = common.options(&db, tasks::STORE)?;
     match command {
         Command::Init => Store::create(options).map(|_| ()),
         Command::Add { name, tool, arguments, every_s, channel, parent } => {
-            let channel = Channel::ALL.into_iter().find(|known| known.name() == channel).context("no such channel; `--help` lists them")?;
+            let channel = cli::channel(&channel)?;
             let arguments = serde_json::from_str(&arguments).context("the arguments must be a JSON object")?;
             let content = Task { tool, arguments, every_s }.content()?;
             let parents: Vec<&str> = parent.iter().map(String::as_str).collect();
-            Store::open(options)?.remember(&principal, &New { entry: &name, content: &content, channel, author: "", parents: &parents })?;
+            Store::open(options)?
+                .remember(&common.principal, &New { entry: &name, content: &content, channel, author: "", parents: &parents })?;
             Ok(())
         }
         Command::Tick { last_s, now_s, grant } => {
