@@ -96,10 +96,7 @@ fn mandates_of_the_configuration() {
     for (key, name) in [("tenant", "other"), ("principal", "bob")] {
         let mut other = mandate();
         other[key] = json!(name);
-        assert_eq!(
-            derived(good_call(), json!({}), &crate::gate::gate(json!({"mandates": [other]}))).decision,
-            Decision::Ask
-        );
+        assert_eq!(derived(good_call(), json!({}), &crate::gate::gate(json!({"mandates": [other]}))).decision, Decision::Ask);
     }
     // Nobody named is everybody.
     let all = crate::gate::gate(json!({"mandates": [{"name": "all", "tool": "*"}]}));
@@ -122,7 +119,9 @@ fn numbers_beyond_doubles() {
     }
     // However large a number is allowed.
     let gate = crate::gate::gate(json!({"mandates": [{"name": "m", "tool": "t", "arguments": {"n": {"max": 1e300}}}]}));
-    for (text, decision) in [("7", Decision::Run), ("1e20", Decision::Ask), ("100000000000000000000", Decision::Ask), ("-1e16", Decision::Ask)] {
+    for (text, decision) in
+        [("7", Decision::Run), ("1e20", Decision::Ask), ("100000000000000000000", Decision::Ask), ("-1e16", Decision::Ask)]
+    {
         let call: Value = serde_json::from_str(&format!(r#"{{"tool": "t", "arguments": {{"n": {text}}}}}"#)).expect("JSON");
         assert_eq!(derived(call, json!({}), &gate).decision, decision, "{text}");
     }
