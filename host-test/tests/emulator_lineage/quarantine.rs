@@ -385,7 +385,11 @@ fn without_shared_data_there_is_no_answer() {
     for (path, token, body) in [
         ("lineage/check", CHECK, check),
         ("lineage/records", MINT, entry("notes", "n1", "user", FACT, &[])),
-        ("lineage/adopt", ADMIN, json!({"tenant": "a", "principal": "b", "store": "c", "entries": [{"content": "d", "channel": "user"}]})),
+        (
+            "lineage/adopt",
+            ADMIN,
+            json!({"tenant": "a", "principal": "b", "store": "c", "entries": [{"entry": "e", "content": "d", "channel": "user"}]}),
+        ),
         ("quarantine", ADMIN, json!({"tenant": "acme", "content_digest": digest(ORDER)})),
     ] {
         assert_eq!(wasm.refused(path, token, &body), (503, "state_unavailable".to_owned()), "{path}");
