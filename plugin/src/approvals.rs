@@ -5,9 +5,9 @@
 
 mod record;
 
-use core::fmt::Write as _;
-
 use floodmark_core::limits::MAX_APPROVALS;
+use floodmark_core::lineage::decode_hex;
+pub use floodmark_core::lineage::encode_hex as hex;
 
 use crate::host::Host;
 use crate::keys::{SubKey, first};
@@ -250,32 +250,10 @@ fn binding_of(id: &str) -> Option<Key> {
     if !lower(tag, TAG_DIGITS) || binding.len() != BINDING_DIGITS { None } else { unhex(binding) }
 }
 
-/// Bytes in lower-case hex digits.
-pub fn hex(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
-}
-
 /// 16 bytes from 32 lower-case hex digits.
 pub fn unhex(digits: &str) -> Option<Key> {
-    let mut key = Key::default();
-    if digits.len() != key.len() * 2 {
-        return None;
-    }
-    let value = |digit: &u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
-    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        let [high, low] = pair else { return None };
-        *byte = value(high)? << 4 | value(low)?;
-    }
-    Some(key)
+    let mut bytes = Vec::new();
+    if decode_hex(digits, &mut bytes) { bytes.try_into().ok() } else { None }
 }
 
 #[cfg(test)]
