@@ -129,10 +129,12 @@ pub const MAX_ENDPOINT_BODY_BYTES: usize = 64 * 1024;
 pub const MAX_LINEAGE_BODY_BYTES: usize = 1_000_000;
 /// Most entries that one call may adopt.
 pub const MAX_ADOPTED: usize = 1000;
-/// Highest version of an entry that may be asked for: readers of JSON round higher numbers.
+/// Highest version that an entry is given: readers of JSON round higher numbers.
 pub const MAX_ENTRY_VERSION: u64 = (1 << 53) - 1;
-/// Most entries of which a gateway knows the newest version.
-pub const MAX_VERSIONS: u32 = 65_536;
+/// As far ahead of the time may a version be that is asked for, in milliseconds, so that there is always a next one.
+pub const MAX_VERSION_AHEAD_MS: u64 = 24 * 3600 * 1000;
+/// Most JSON values of a body that an endpoint takes: one that takes two bytes there can take four hundred once it is read.
+pub const MAX_ENDPOINT_VALUES: usize = 65_536;
 /// Most tenants of which a gateway lists what is in quarantine.
 pub const MAX_QUARANTINE_TENANTS: u32 = 1024;
 /// Longest list of what is in quarantine, of one tenant, in bytes.

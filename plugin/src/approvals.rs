@@ -5,20 +5,23 @@
 
 mod record;
 
-use core::fmt::Write as _;
-
 use floodmark_core::limits::MAX_APPROVALS;
+use floodmark_core::lineage::decode_hex;
+pub use floodmark_core::lineage::encode_hex as hex;
 
 use crate::host::Host;
 use crate::keys::{SubKey, first};
 use crate::metrics::{ApprovalCount, ApprovalCounters, TableCounters};
-use crate::state::table::{CallerTag, Change, Key, Outcome, Shape, Table};
+use crate::state::table::{CALLER_BYTES, CallerTag, Change, Key, Outcome, Shape, Table};
 pub use record::Status;
 use record::{MAX_RECORD_BYTES, Record};
 
 /// Hex digits of a binding and of a tag.
 const BINDING_DIGITS: usize = 32;
 const TAG_DIGITS: usize = 8;
+
+/// The tenant of what was asked for none.
+pub const NO_TENANT: CallerTag = [0; CALLER_BYTES];
 
 /// The approvals of a configuration; what was asked and said is in shared data.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ pub struct Request<'r> {
     pub asked: &'r [u8; 16],
     /// An upstream accepted a request of the caller.
     pub is_proven: bool,
+    /// For which tenant, or [`NO_TENANT`]; who is limited to others does not decide.
+    pub tenant: CallerTag,
 }
 
 /// What comes of asking.
@@ -97,6 +102,8 @@ pub enum Refused {
     Malformed,
     /// Nothing is asked for under this id, or no longer.
     Unknown,
+    /// It is for another tenant than those of the token, or for none.
+    Limited,
     /// It was used.
     Used,
     /// It was denied, which is for good.
@@ -111,7 +118,8 @@ impl Approvals {
         let ttl_ms = u64::from(ttl_s) * 1000;
         // As long as one lives it stays hotter than any that nobody approved, so asking much cannot push it out.
         let half_life_ms = ttl_ms;
-        let shape = Shape { name: "approvals", entries: MAX_APPROVALS, payload_bytes: MAX_RECORD_BYTES, ttl_ms, half_life_ms };
+        let shape =
+            Shape { name: "approvals", entries: MAX_APPROVALS, payload_bytes: MAX_RECORD_BYTES, ttl_ms, half_life_ms, insists: false };
         Approvals { key, ttl_ms, table: Table::new(shape, counters) }
     }
 
@@ -155,14 +163,22 @@ impl Approvals {
             Some(record) if record.status == Status::Denied => (None, Answer::Denied { id: self.id(binding, &record) }),
             _ => {
                 let expires_ms = now_ms.saturating_add(self.ttl_ms);
-                let record = Record { status: Status::Pending, asked_ms: now_ms, expires_ms, serial, run: *request.run, by: String::new() };
+                let record = Record {
+                    status: Status::Pending,
+                    asked_ms: now_ms,
+                    expires_ms,
+                    serial,
+                    run: *request.run,
+                    tenant: request.tenant,
+                    by: String::new(),
+                };
                 let id = self.id(binding, &record);
                 (Some(record), Answer::Pending { id, new: true })
             }
         }
     }
 
-    /// An operator approves or denies; `by` is the name of the token.
+    /// An operator approves or denies; `by` is the name of the token, `tenants` those that it is limited to, if it is.
     ///
     /// # Errors
     /// Why it does not count; then nothing was changed.
@@ -172,7 +188,7 @@ impl Approvals {
         counters: &ApprovalCounters,
         id: &str,
         approve: bool,
-        by: &str,
+        (by, tenants): (&str, Option<&[CallerTag]>),
         now_ms: u64,
     ) -> Result<Decided, Refused> {
         let binding = binding_of(id).ok_or(Refused::Malformed)?;
@@ -187,6 +203,7 @@ impl Approvals {
             let wanted = if approve { Status::Approved } else { Status::Denied };
             let (run, expires_ms) = (record.run, record.expires_ms);
             match record.status {
+                _ if tenants.is_some_and(|tenants| !tenants.contains(&record.tenant)) => decided = Err(Refused::Limited),
                 Status::Used => decided = Err(Refused::Used),
                 Status::Denied if approve => decided = Err(Refused::Denied),
                 status if status == wanted => decided = Ok(Decided { status, changed: false, run, expires_ms }),
@@ -233,32 +250,10 @@ fn binding_of(id: &str) -> Option<Key> {
     if !lower(tag, TAG_DIGITS) || binding.len() != BINDING_DIGITS { None } else { unhex(binding) }
 }
 
-/// Bytes in lower-case hex digits.
-pub fn hex(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
-}
-
 /// 16 bytes from 32 lower-case hex digits.
 pub fn unhex(digits: &str) -> Option<Key> {
-    let mut key = Key::default();
-    if digits.len() != key.len() * 2 {
-        return None;
-    }
-    let value = |digit: &u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
-    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        let [high, low] = pair else { return None };
-        *byte = value(high)? << 4 | value(low)?;
-    }
-    Some(key)
+    let mut bytes = Vec::new();
+    if decode_hex(digits, &mut bytes) { bytes.try_into().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::limits::{MAX_LIMIT_TEXT_BYTES, MAX_MANDATE_ARGUMENTS};
 pub enum Argument {
     /// A text that is short enough to be listed.
     Text(String),
-    /// A number that a double holds exactly.
+    /// A number within 2^53: as exact as the tools that take it read it. Beyond, different numbers are one double.
     Number(f64),
     /// Anything else.
     Other,
@@ -50,7 +50,8 @@ impl<'de> Visitor<'de> for ReadArgument {
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Argument, E> {
-        Ok(Argument::Number(number))
+        // The very number may be what a greater one was rounded to.
+        Ok(if number.abs() < EXACT as f64 { Argument::Number(number) } else { Argument::Other })
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<Argument, E> {
@@ -113,14 +114,18 @@ impl<'de> Deserialize<'de> for Arguments {
     }
 }
 
-/// Whether each argument is named by a limit and fits it. An argument that stands twice must fit twice, whichever the tool reads.
-pub(super) fn fits(arguments: &Arguments, limits: &BTreeMap<String, Limit>) -> bool {
-    arguments.0.iter().all(|(name, argument)| match (limits.get(name), argument) {
+/// Whether each argument is named by a limit and fits it, and each that is limited is there: what a tool does without it nobody limited. An argument that stands
+/// twice must fit twice, whichever the tool reads.
+pub(super) fn fits(Arguments(arguments): &Arguments, limits: &BTreeMap<String, Limit>) -> bool {
+    let fit = arguments.iter().all(|(name, argument)| match (limits.get(name), argument) {
         (Some(Limit::Any), _) => true,
         (Some(Limit::OneOf(texts)), Argument::Text(text)) => texts.contains(text),
         (Some(Limit::Max(most)), Argument::Number(number)) => number.abs() <= *most,
         _ => false,
-    })
+    });
+    let is_there = |name| arguments.iter().any(|(given, _)| given == name);
+    // Of more than a mandate can name not all are kept.
+    fit && arguments.len() <= MAX_MANDATE_ARGUMENTS && limits.iter().all(|(name, limit)| matches!(limit, Limit::Any) || is_there(name))
 }
 
 /// Whether a tool's name is what a pattern says, in which `*` stands for any characters. At most as many steps as the two lengths multiplied.

@@ -54,7 +54,8 @@ pub struct Mandate {
     pub principal: Option<String>,
     /// The tool that may be called; `*` stands for any characters.
     pub tool: String,
-    /// What each argument may be, by its name, at most 32. A call with an argument that is not named here is not inside the mandate.
+    /// What each argument may be, by its name, at most 32. A call with an argument that is not named here is not inside the mandate, nor one without an argument
+    /// that `one_of` or `max` limits.
     #[serde(default)]
     pub arguments: BTreeMap<String, Limit>,
 }

@@ -19,11 +19,12 @@ use crate::limits::{
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Anything.
+    /// Anything, or nothing: the call may leave the argument out.
     Any,
-    /// One of these texts, 1 to 32 of up to 1024 bytes, letter by letter.
+    /// One of these texts, 1 to 32 of up to 1024 bytes, letter by letter. The call must have the argument.
     OneOf(Vec<String>),
-    /// A number from this one's negative up to it, and no text that spells a number: tools that take back what they do at a negative amount are no way around.
+    /// A number from this one's negative up to it, within 2^53 either way, and no text that spells a number: tools that take back what they do at a negative amount
+    /// are no way around. The call must have the argument.
     Max(f64),
 }
 
@@ -38,7 +39,7 @@ pub struct Grant {
     pub principal: Option<String>,
     /// The tool that may be called; `*` stands for any characters.
     pub tool: String,
-    /// What each argument may be, at most 32. A call with another argument is not inside the grant.
+    /// What each argument may be, at most 32. A call with another argument is not inside the grant, nor one without an argument that is limited.
     pub arguments: BTreeMap<String, Limit>,
     /// Who gave it, 1 to 64 bytes.
     pub granter: String,

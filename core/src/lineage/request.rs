@@ -164,7 +164,7 @@ pub struct CheckAnswer {
     pub content_digest: Digest,
     /// The record's hash.
     pub record_hash: Option<Digest>,
-    /// The entry's version, where its record is sealed for it: what whoever remembers newest versions has seen now. Not in the JSON.
+    /// The entry's version, where its record is sealed for it and for who acts: what whoever remembers newest versions has seen now. Not in the JSON.
     #[serde(skip)]
     pub version: Option<u64>,
 }
@@ -181,7 +181,7 @@ pub struct GrantRequest {
     pub principal: Option<String>,
     /// The tool that may be called, 1 to 128 bytes; `*` stands for any characters.
     pub tool: String,
-    /// What each argument may be, by its name, at most 32.
+    /// What each argument may be, by its name, at most 32. Only one that may be anything can be left out of a call.
     #[serde(default)]
     pub arguments: BTreeMap<String, Limit>,
     /// For how many seconds it holds, at least 1.

@@ -87,7 +87,8 @@ impl VerifiedLineage {
         self.outcome.broken
     }
 
-    /// The entry's version, where its own record is sealed for this tenant, entry and content: the newest that was seen, if none before was newer.
+    /// The entry's version, where its own record is sealed for this tenant, principal (or one of a group with it), entry and content: the newest that was seen, if
+    /// none before was newer.
     pub fn version(&self) -> Option<u64> {
         self.version
     }
@@ -187,6 +188,7 @@ impl<'a> Records<'a, '_> {
     /// What a record is by itself.
     fn own(&mut self, number: usize, record: &Record<'a>) -> Outcome {
         let presented = self.presented;
+        let is_ours = record.tenant == presented.tenant && self.gate.is_one(record.tenant, presented.principal, record.principal);
         if number == 0 {
             if record.content != presented.content.0 {
                 return Outcome::broken(Broken::ContentMismatch);
@@ -194,14 +196,14 @@ impl<'a> Records<'a, '_> {
             if record.store != presented.store || record.entry != presented.entry {
                 return Outcome::broken(Broken::WrongEntry);
             }
-            if record.tenant == presented.tenant {
+            if is_ours {
                 self.version = Some(record.entry_version);
             }
         }
         if !self.has_content(number, &record.content) {
             return Outcome::broken(Broken::ContentMismatch);
         }
-        if record.tenant != presented.tenant || !self.gate.is_one(record.tenant, presented.principal, record.principal) {
+        if !is_ours {
             return Outcome::why(Why::OtherPrincipal);
         }
         if number == 0 && presented.newest.is_some_and(|newest| record.entry_version < newest) {

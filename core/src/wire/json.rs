@@ -107,6 +107,11 @@ impl<'b> Reader<'b> {
         }
     }
 
+    /// Offset in the text of what comes next, white space before it included.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
     /// Reads over the next value, whatever it is. `None` once stopped.
     pub fn skip_value(&mut self) -> Option<()> {
         self.each_string(|_, _| ())

@@ -1,4 +1,4 @@
-//! The calls that docs/endpoints.md shows for the gate: each is one that the plugin takes, and the answers have the keys that are shown.
+//! The calls that docs/endpoints.md shows for the gate: each is one that the plugin takes, and the answers are those that are shown.
 
 use floodmark_host::emulator::Request;
 use serde_json::Value;
@@ -21,8 +21,21 @@ fn calls(page: &str) -> Vec<(String, String, Option<String>, String)> {
     found
 }
 
-fn keys(value: &Value) -> Vec<String> {
-    value.as_object().map(|members| members.keys().cloned().collect()).unwrap_or_default()
+/// Whether an answer is the one that is shown, in which `...` at a text's end stands for the rest of it.
+fn is_as_shown(answer: &Value, shown: &Value) -> bool {
+    match (answer, shown) {
+        (Value::Object(answer), Value::Object(shown)) => {
+            answer.keys().eq(shown.keys()) && answer.values().zip(shown.values()).all(|(answer, shown)| is_as_shown(answer, shown))
+        }
+        (Value::Array(answer), Value::Array(shown)) => {
+            answer.len() == shown.len() && answer.iter().zip(shown).all(|(answer, shown)| is_as_shown(answer, shown))
+        }
+        (Value::String(answer), Value::String(shown)) => match shown.strip_suffix("...") {
+            Some(start) => start.len() >= 4 && start.len() < answer.len() && answer.starts_with(start),
+            None => answer == shown,
+        },
+        (answer, shown) => answer == shown,
+    }
 }
 
 #[test]
@@ -42,13 +55,6 @@ fn the_documented_calls_are_taken_and_answered_as_shown() {
         let request = body.map_or_else(|| Request::new(&method, &path), |body| Request::post_json(&path, body));
         let (status, answer) = wasm.send(&request.header("x-floodmark-token", token));
         let shown: Value = serde_json::from_str(&shown).unwrap();
-        assert_eq!((status, keys(&answer)), (200, keys(&shown)), "{path}: {answer}");
-        for list in ["entries", "records"] {
-            assert_eq!(keys(&answer[list][0]), keys(&shown[list][0]), "{path}");
-        }
-        for key in ["decision", "reason", "authority_class", "broken", "tenant", "entry", "content_digest"] {
-            let short = shown[key].as_str().is_some_and(|text| text.ends_with("..."));
-            assert!(short || shown[key] == answer[key], "{path} {key}: {answer}");
-        }
+        assert!(status == 200 && is_as_shown(&answer, &shown), "{path} is answered with {status}\n{answer}\nand shown\n{shown}");
     }
 }

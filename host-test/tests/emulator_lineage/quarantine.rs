@@ -41,7 +41,7 @@ fn the_same_entry_has_the_same_answer_whatever_is_forgotten() {
     let first = wasm.ask("lineage/check", CHECK, &check);
     assert!(held_back(&first), "{first}");
     let note = json!({"content_digest": digest(ORDER), "reason": "untrusted", "principal": "alice", "store": "notes", "entry": "poison",
-        "noted_ms": NOW_MS, "release": null});
+        "verified": true, "noted_ms": NOW_MS, "release": null});
     assert_eq!(listed(&mut wasm), std::slice::from_ref(&note));
     // The VM is lost, and what VMs share is not.
     wasm.0.reload().unwrap();
@@ -153,12 +153,24 @@ fn a_sealed_release_outlives_the_list_and_nothing_else_does() {
     }
 }
 
-/// Flooding the list of a tenant takes away no release from it, and the lists of others none from theirs.
+/// Flooding the list of a tenant takes away no release from it, and the lists of others none from theirs, however full they are.
 #[test]
 fn floods_wash_no_release_away() {
     let mut wasm = Wasm::new();
     let check = poisoned(&mut wasm, "read");
     release(&mut wasm, &json!({}));
+    // As many releases as there is room for.
+    let other = |number: usize| json!({"tenant": "acme", "content_digest": digest(&format!("{ORDER} {number}")), "expires_s": 60});
+    let mut releases = 0;
+    while wasm.post("quarantine", ADMIN, &other(releases)).0 == 200 {
+        releases += 1;
+        assert!(releases < 200, "one must be refused");
+    }
+    assert!(releases > 25, "{releases}");
+    let (status, json) = wasm.post("quarantine", ADMIN, &other(releases));
+    assert_eq!((status, &json["error"]["code"]), (409, &json!("conflict")));
+    assert!(json["error"]["message"].as_str().unwrap().contains("`expires_s`"), "{json}");
+    assert_eq!(wasm.counted("what=released"), releases as u64 + 1, "what is refused is given to nobody");
     for number in 0..100 {
         let mut other = using("notes", &format!("{number} {}", "x".repeat(500)), &format!("{ORDER} {number}"), &Value::Null, "read");
         wasm.ask("lineage/check", CHECK, &other);
@@ -167,6 +179,42 @@ fn floods_wash_no_release_away() {
         wasm.ask("lineage/check", CHECK, &other);
     }
     assert_eq!(wasm.ask("lineage/check", CHECK, &check)["decision"], "label");
+    let used = |wasm: &mut Wasm, number: usize| {
+        wasm.ask("lineage/check", CHECK, &using("notes", "any", &format!("{ORDER} {number}"), &Value::Null, "read"))["decision"].clone()
+    };
+    assert!((0..releases).all(|number| used(&mut wasm, number) == "label"), "each of them holds");
+    // Those with an end make room when it has come, and the one without stays.
+    wasm.0.set_time_ns((NOW_MS + 60_000) * 1_000_000);
+    for number in 0..100 {
+        wasm.ask("lineage/check", CHECK, &using("notes", &"x".repeat(500), &format!("{ORDER} {number}!"), &Value::Null, "read"));
+    }
+    assert_eq!((wasm.ask("lineage/check", CHECK, &check)["decision"].clone(), used(&mut wasm, 0)), (json!("label"), json!("quarantine")));
+    assert_eq!(wasm.post("quarantine", ADMIN, &other(0)).0, 200);
+}
+
+/// What is listed under a name that nobody verified is listed under the right one as soon as it is seen.
+#[test]
+fn verified_names_replace_those_that_somebody_said() {
+    let mut wasm = Wasm::new();
+    let check = poisoned(&mut wasm, "read");
+    let mut said = using("payroll", "ceo", ORDER, &check["record"], "read");
+    said["principal"] = "somebody".into();
+    let names = |wasm: &mut Wasm| {
+        let listed = listed(wasm);
+        assert_eq!(listed.len(), 1);
+        (listed[0]["verified"].clone(), listed[0]["principal"].clone(), listed[0]["store"].clone(), listed[0]["entry"].clone())
+    };
+    wasm.ask("lineage/check", CHECK, &said);
+    assert_eq!(names(&mut wasm), (json!(false), json!("somebody"), json!("payroll"), json!("ceo")));
+    // Its own entry, but not its principal.
+    let mut other = check.clone();
+    other["principal"] = "somebody".into();
+    wasm.ask("lineage/check", CHECK, &other);
+    assert_eq!(names(&mut wasm).0, json!(false));
+    for check in [&check, &said] {
+        wasm.ask("lineage/check", CHECK, check);
+        assert_eq!(names(&mut wasm), (json!(true), json!("alice"), json!("notes"), json!("poison")));
+    }
 }
 
 /// A side effect of what an agent made of a user's words.
@@ -241,7 +289,7 @@ fn what_is_asked_runs_once_after_it_was_approved() {
     let logs: Vec<String> = wasm.0.take_logs().into_iter().chain(other.0.take_logs()).map(|line| line.text).collect();
     for said in ["asked", "used"] {
         let line = logs.iter().find(|line| line.contains(&format!("floodmark approval={said} id="))).unwrap();
-        assert!(line.contains(r#"tenant="acme" principal="alice" store="notes" entry="summary" tool="send_mail""#), "{line}");
+        assert!(line.contains(r#"tenant="acme" principal="alice" store="notes" entry="summary" tool="send_mail" content="#), "{line}");
     }
     // Its time is over.
     let expired = wasm.ask("lineage/check", CHECK, &{
@@ -337,7 +385,11 @@ fn without_shared_data_there_is_no_answer() {
     for (path, token, body) in [
         ("lineage/check", CHECK, check),
         ("lineage/records", MINT, entry("notes", "n1", "user", FACT, &[])),
-        ("lineage/adopt", ADMIN, json!({"tenant": "a", "principal": "b", "store": "c", "entries": [{"content": "d", "channel": "user"}]})),
+        (
+            "lineage/adopt",
+            ADMIN,
+            json!({"tenant": "a", "principal": "b", "store": "c", "entries": [{"entry": "e", "content": "d", "channel": "user"}]}),
+        ),
         ("quarantine", ADMIN, json!({"tenant": "acme", "content_digest": digest(ORDER)})),
     ] {
         assert_eq!(wasm.refused(path, token, &body), (503, "state_unavailable".to_owned()), "{path}");

@@ -3,12 +3,12 @@
 use floodmark_core::limits::MAX_TOKEN_NAME_BYTES;
 use serde::Serialize;
 
-use crate::state::table::{KEY_BYTES, Key};
+use crate::state::table::{CALLER_BYTES, CallerTag, KEY_BYTES, Key};
 
 /// The first byte of every record: the version of what follows.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Longest record.
-pub(super) const MAX_RECORD_BYTES: usize = 2 + 8 + 8 + 4 + KEY_BYTES + MAX_TOKEN_NAME_BYTES;
+pub(super) const MAX_RECORD_BYTES: usize = 2 + 8 + 8 + 4 + KEY_BYTES + CALLER_BYTES + MAX_TOKEN_NAME_BYTES;
 
 /// How far an approval has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,6 +40,8 @@ pub(super) struct Record {
     pub serial: u32,
     /// The run that asked.
     pub run: Key,
+    /// The tenant for whom it was asked, or [`super::NO_TENANT`].
+    pub tenant: CallerTag,
     /// Name of the token that decided; empty before.
     pub by: String,
 }
@@ -56,6 +58,7 @@ impl Record {
         bytes.extend(self.expires_ms.to_le_bytes());
         bytes.extend(self.serial.to_le_bytes());
         bytes.extend(self.run);
+        bytes.extend(self.tenant);
         bytes.extend(self.by.as_bytes());
         bytes
     }
@@ -66,11 +69,12 @@ impl Record {
         let (asked_ms, rest) = rest.split_first_chunk()?;
         let (expires_ms, rest) = rest.split_first_chunk()?;
         let (serial, rest) = rest.split_first_chunk()?;
-        let (run, by) = rest.split_first_chunk()?;
+        let (run, rest) = rest.split_first_chunk()?;
+        let (tenant, by) = rest.split_first_chunk()?;
         let status = *Status::ALL.get(usize::from(status))?;
         let by = core::str::from_utf8(by).ok().filter(|by| by.len() <= MAX_TOKEN_NAME_BYTES)?.to_owned();
         let (asked_ms, expires_ms) = (u64::from_le_bytes(*asked_ms), u64::from_le_bytes(*expires_ms));
-        Some(Record { status, asked_ms, expires_ms, serial: u32::from_le_bytes(*serial), run: *run, by })
+        Some(Record { status, asked_ms, expires_ms, serial: u32::from_le_bytes(*serial), run: *run, tenant: *tenant, by })
     }
 }
 
@@ -82,13 +86,14 @@ mod tests {
     fn a_record_comes_back_and_nothing_else_is_one() {
         for status in Status::ALL {
             let by = "a".repeat(if status == Status::Pending { 0 } else { MAX_TOKEN_NAME_BYTES });
-            let record = Record { status, asked_ms: 5, expires_ms: u64::MAX, serial: 7, run: [9; KEY_BYTES], by };
+            let record =
+                Record { status, asked_ms: 5, expires_ms: u64::MAX, serial: 7, run: [9; KEY_BYTES], tenant: [8; CALLER_BYTES], by };
             let bytes = record.encode();
             assert!(bytes.len() <= MAX_RECORD_BYTES);
             assert_eq!(Record::decode(&bytes), Some(record));
             let least = MAX_RECORD_BYTES - MAX_TOKEN_NAME_BYTES;
             assert!((0..least).all(|end| Record::decode(&bytes[..end]).is_none()));
-            for (at, other) in [(0, 2), (1, 4), (1, 255)] {
+            for (at, other) in [(0, 1), (1, 4), (1, 255)] {
                 let mut odd = bytes.clone();
                 odd[at] = other;
                 assert_eq!(Record::decode(&odd), None);

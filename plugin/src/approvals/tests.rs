@@ -10,7 +10,7 @@ const RUN: Key = [2; 16];
 const ASKED: [u8; 16] = [3; 16];
 const TTL_S: u32 = 600;
 const NOW: u64 = 1_796_036_199_000;
-const REQUEST: Request<'static> = Request { caller: &CALLER, run: &RUN, asked: &ASKED, is_proven: true };
+const REQUEST: Request<'static> = Request { caller: &CALLER, run: &RUN, asked: &ASKED, is_proven: true, tenant: NO_TENANT };
 
 fn key(secret: u8) -> SubKey {
     Secret::new("k1".to_owned(), [secret; 32]).derive("approvals")
@@ -43,7 +43,7 @@ impl Gateway {
     }
 
     fn decide(&self, id: &str, approve: bool, now_ms: u64) -> Result<(Status, bool), Refused> {
-        let decided = self.approvals.decide(&self.host, &self.metrics.approvals, id, approve, "ops", now_ms)?;
+        let decided = self.approvals.decide(&self.host, &self.metrics.approvals, id, approve, ("ops", None), now_ms)?;
         assert_eq!(decided.run, RUN);
         Ok((decided.status, decided.changed))
     }

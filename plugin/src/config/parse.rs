@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use floodmark_core::RuleUse;
 use floodmark_core::policy::PolicyError;
-use floodmark_core::wire::json::Reader;
+use floodmark_core::wire::json::{Nest, Reader, Token};
 use floodmark_core::wire::{IssueKind, Issues};
 use serde_json::{Map, Value};
 
@@ -133,6 +133,26 @@ fn nothing_asks(settings: &Settings, path: &str) -> Result<(), ConfigError> {
 pub fn document(bytes: &[u8]) -> Result<Value, ConfigError> {
     refuse_doubled_keys(bytes)?;
     serde_json::from_slice(bytes).map_err(|problem| error("", problem))
+}
+
+/// The bytes of the value under these keys of a document that [`document`] took, as they stand there; empty where it is not there. `None` for what cannot be read.
+pub fn raw<'b>(bytes: &'b [u8], keys: &[&str]) -> Option<&'b [u8]> {
+    let mut reader = Reader::new(core::str::from_utf8(bytes).ok()?, 0, Issues::default());
+    for key in keys {
+        if reader.token()? != Token::Open(Nest::Object) {
+            return Some(&[]);
+        }
+        loop {
+            match reader.token()? {
+                Token::Key(name) if name.decode(&mut Issues::default()) == *key => break,
+                Token::Key(_) => reader.skip_value()?,
+                _ => return Some(&[]),
+            }
+        }
+    }
+    let from = reader.at();
+    reader.skip_value()?;
+    Some(bytes.get(from..reader.at())?.trim_ascii_start())
 }
 
 /// An error at `keys` that does not show what stands there, since the log is read by others.

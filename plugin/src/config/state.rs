@@ -47,6 +47,9 @@ pub struct State {
     pub runs: u32,
     /// Most callers that are remembered, 8 to 1048576; each takes at most 295 bytes.
     pub callers: u32,
+    /// Most entries of which the lineage gate knows the newest version, 8 to 1048576; each takes 51 bytes. A tenant has at most half of each set of eight. Used where
+    /// there is `lineage`.
+    pub versions: u32,
     /// A run or caller that says nothing for so long is forgotten, in seconds, 60 to 2592000.
     pub ttl_s: u32,
     /// What was counted against a run or caller is half as much after so long, in seconds, 60 to 2592000.
@@ -55,7 +58,7 @@ pub struct State {
 
 impl Default for State {
     fn default() -> Self {
-        State { enabled: true, runs: 32_768, callers: 8192, ttl_s: 86_400, half_life_s: 3600 }
+        State { enabled: true, runs: 32_768, callers: 8192, versions: 262_144, ttl_s: 86_400, half_life_s: 3600 }
     }
 }
 
@@ -210,6 +213,7 @@ impl State {
         let ranges = [
             ("runs", self.runs, 8, MAX_ENTRIES),
             ("callers", self.callers, 8, MAX_ENTRIES),
+            ("versions", self.versions, 8, MAX_ENTRIES),
             ("ttl_s", self.ttl_s, 60, MAX_STATE_S),
             ("half_life_s", self.half_life_s, 60, MAX_STATE_S),
         ];

@@ -31,10 +31,12 @@ struct Told<'t> {
 
 pub(super) fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let Given { id, decision } = call.read()?;
-    let approvals = &desk.state()?.approvals;
+    let state = desk.state()?;
     let approve = decision == Decision::Approve;
-    let Decided { status, changed, run, expires_ms } =
-        approvals.decide(desk.host, &desk.shared.metrics.approvals, &id, approve, &call.token.name, desk.now_ms()).map_err(problem)?;
+    let tenants: Option<Vec<_>> = call.token.tenants.as_ref().map(|names| names.iter().map(|name| state.tenant(name).1).collect());
+    let by = (call.token.name.as_str(), tenants.as_deref());
+    let decided = state.approvals.decide(desk.host, &desk.shared.metrics.approvals, &id, approve, by, desk.now_ms());
+    let Decided { status, changed, run, expires_ms } = decided.map_err(problem)?;
     let run = hex(&run);
     if changed {
         let said = if approve { "approved" } else { "denied" };
@@ -50,6 +52,7 @@ fn problem(refused: Refused) -> Problem {
             Problem::Malformed("the body at id: must be 32 lower-case hex digits, `-` and 8 more, as the refusal gave it".to_owned())
         }
         Refused::Unknown => Problem::Unknown("approval"),
+        Refused::Limited => Problem::Limited("tenants"),
         Refused::Used => Problem::Conflict("the approval was used; the next request asks anew, under another id"),
         Refused::Denied => Problem::Conflict("the approval was denied, and stays so until it expires"),
         Refused::State => Problem::State,

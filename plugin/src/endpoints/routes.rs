@@ -16,6 +16,8 @@ pub struct Call<'c> {
     pub part: &'c str,
     /// The body, where the route takes one.
     pub body: &'c Value,
+    /// The same as it came.
+    pub bytes: &'c [u8],
     /// The event id, for log lines.
     pub event_id: &'c str,
 }

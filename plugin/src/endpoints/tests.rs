@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::config;
 use crate::filter::tests::memory::Memory;
 use crate::filter::{Filter, Flow, Shared};
-use crate::host::Header;
+use crate::host::{Header, LogLevel};
 
 const ADMIN: &str = "admin-token-admin-token-admin-token";
 const CHECK: &str = "check-token-check-token-check-token";
@@ -109,6 +109,11 @@ impl Gateway {
     fn post(&self, body: &[u8], more: &[(&str, &str)]) -> Seen {
         let headers = [&[("x-floodmark-token", ADMIN), ("content-type", "application/json")], more].concat();
         self.send(request("POST", "/floodmark/v1/approvals", &headers), &[body], false).expect("an answer")
+    }
+
+    fn lines(&self, of: &str) -> Vec<String> {
+        let logs = self.host.logs.borrow();
+        logs.iter().filter(|(level, line)| *level == LogLevel::Info && line.starts_with(of)).map(|(_, line)| line.clone()).collect()
     }
 
     fn counted(&self, status: u32) -> u32 {

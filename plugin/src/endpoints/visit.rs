@@ -1,5 +1,6 @@
 //! One request to the endpoints, from its headers to its answer.
 
+use floodmark_core::limits::MAX_ENDPOINT_VALUES;
 use serde_json::Value;
 
 use super::routes::{self, Call, ROUTES, Route, Takes};
@@ -37,7 +38,7 @@ impl Visit {
         Some(match waiting {
             // In HTTP/2 the end of a request without a body may come later than its headers. It is not waited for, which needs the gateway's option.
             Ok(waiting) if last || waiting.route.takes == Takes::Nothing => {
-                let answer = (waiting.route.handler)(desk, &waiting.call(&Value::Null));
+                let answer = (waiting.route.handler)(desk, &waiting.call(&Value::Null, &[]));
                 close(desk, waiting.route.name, answer)
             }
             Ok(waiting) => Visit { waiting: Some(waiting) },
@@ -64,7 +65,7 @@ impl Visit {
     /// The body is whole.
     pub fn finish(&mut self, desk: &Desk<'_>) -> Flow {
         if let Some(waiting) = self.waiting.take() {
-            let answer = waiting.body(desk).and_then(|body| (waiting.route.handler)(desk, &waiting.call(&body)));
+            let answer = waiting.body(desk).and_then(|(body, bytes)| (waiting.route.handler)(desk, &waiting.call(&body, &bytes)));
             *self = close(desk, waiting.route.name, answer);
         }
         Flow::Pause
@@ -72,11 +73,12 @@ impl Visit {
 }
 
 impl Waiting {
-    fn call<'c>(&'c self, body: &'c Value) -> Call<'c> {
-        Call { token: &self.token, part: &self.part, body, event_id: &self.event_id }
+    fn call<'c>(&'c self, body: &'c Value, bytes: &'c [u8]) -> Call<'c> {
+        Call { token: &self.token, part: &self.part, body, bytes, event_id: &self.event_id }
     }
 
-    fn body(&self, desk: &Desk<'_>) -> Result<Value, Problem> {
+    /// The body, read and as it came.
+    fn body(&self, desk: &Desk<'_>) -> Result<(Value, Vec<u8>), Problem> {
         let bytes = desk.host.request_body(0, self.held_bytes).unwrap_or_default();
         if bytes.len() != self.held_bytes {
             desk.shared.metrics.host_error(desk.host);
@@ -85,8 +87,29 @@ impl Waiting {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Problem::Malformed("the body is empty; send a JSON object".to_owned()));
         }
-        config::document(&bytes).map_err(|misfit| Problem::Malformed(misfit.of("the body")))
+        if values(&bytes) > MAX_ENDPOINT_VALUES {
+            return Err(Problem::Malformed(format!("the body holds more than {MAX_ENDPOINT_VALUES} JSON values; send less at once")));
+        }
+        match config::document(&bytes) {
+            Ok(body) => Ok((body, bytes)),
+            Err(misfit) => Err(Problem::Malformed(misfit.of("the body"))),
+        }
     }
+}
+
+/// As many values as a JSON document can hold: one for each thing that opens, and one for each comma. What a value takes once it is read has no bound by its bytes.
+fn values(bytes: &[u8]) -> usize {
+    let (mut values, mut in_string, mut is_escaped) = (1, false, false);
+    for byte in bytes {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' | b',' if !in_string => values += 1,
+            _ => {}
+        }
+    }
+    values
 }
 
 /// Checks all that the headers say, the token before anything else: who has none learns nothing.

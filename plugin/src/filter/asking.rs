@@ -4,7 +4,7 @@ use floodmark_core::{Judgement, Verdict};
 
 use super::Exchange;
 use super::within::Within;
-use crate::approvals::{Answer, Approvals, Request};
+use crate::approvals::{Answer, Approvals, NO_TENANT, Request};
 use crate::host::{Host, LogLevel};
 use crate::metrics::ApprovalCounters;
 use crate::reply::{Approval, Denial};
@@ -38,7 +38,7 @@ impl<'s> Asking<'s> {
         if self.granted == Some(asked) {
             return self.granted;
         }
-        let request = Request { caller: &self.caller, run: &self.run, asked: &asked, is_proven: self.is_proven };
+        let request = Request { caller: &self.caller, run: &self.run, asked: &asked, is_proven: self.is_proven, tenant: NO_TENANT };
         let mut answer = self.approvals.ask(host, self.counters, request, self.now_ms);
         // Asked a second time, it is still this request that asked first.
         if let (Answer::Pending { id, new }, Some(Answer::Pending { id: before, new: true })) = (&mut answer, &self.answer) {

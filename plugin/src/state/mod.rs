@@ -4,7 +4,7 @@ pub mod quarantine;
 mod set;
 pub mod table;
 
-use floodmark_core::limits::{MAX_CALLER_BYTES, MAX_QUARANTINE_BYTES, MAX_QUARANTINE_TENANTS, MAX_RUN_BYTES, MAX_VERSIONS};
+use floodmark_core::limits::{MAX_CALLER_BYTES, MAX_QUARANTINE_BYTES, MAX_QUARANTINE_TENANTS, MAX_RUN_BYTES};
 use floodmark_core::run::RunKey;
 
 use crate::approvals::Approvals;
@@ -12,7 +12,7 @@ use crate::config;
 use crate::host::{Host, LogLevel};
 use crate::keys::{Secret, SubKey, first};
 use crate::metrics::StateCounters;
-use table::{KEY_BYTES, Shape, Table};
+use table::{CallerTag, KEY_BYTES, Key, Shape, Table};
 
 /// The names of the tables, in keys of shared data and in counters.
 pub const TABLES: [&str; 6] = ["runs", "callers", "ids", "approvals", "versions", "quarantine"];
@@ -28,7 +28,7 @@ pub struct State {
     pub ids: Table,
     /// Approvals.
     pub approvals: Approvals,
-    /// By entry of a tenant's store: its newest version.
+    /// By entry of a principal's in a tenant's store: its newest version.
     pub versions: Table,
     /// By tenant: [`quarantine::List`].
     pub quarantine: Table,
@@ -55,7 +55,7 @@ impl State {
         let counters = |number: usize| counters.tables.get(number).cloned().unwrap_or_default();
         let new = |number: usize, entries, payload_bytes, ttl_ms| {
             let name = TABLES.get(number).copied().unwrap_or_default();
-            Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms }, counters(number))
+            Table::new(Shape { name, entries, payload_bytes, ttl_ms, half_life_ms, insists: number == 4 }, counters(number))
         };
         let table = |number, entries, payload_bytes| new(number, entries, payload_bytes, ttl_ms);
         // What is known of entries and tenants is for good: it only gives way to what is newer.
@@ -65,7 +65,7 @@ impl State {
             callers: table(1, config.callers, MAX_CALLER_BYTES),
             ids: table(2, config.runs, KEY_BYTES),
             approvals: Approvals::new(secret.derive("approvals"), approvals.ttl_s, counters(3)),
-            versions: lasting(4, MAX_VERSIONS, size_of::<u64>()),
+            versions: lasting(4, config.versions, size_of::<u64>()),
             quarantine: lasting(5, MAX_QUARANTINE_TENANTS, MAX_QUARANTINE_BYTES),
             lineage_key: secret.derive("lineage names"),
             caller_key: secret.derive("caller"),
@@ -75,6 +75,12 @@ impl State {
             ttl_ms,
             half_life_ms,
         }
+    }
+
+    /// A tenant's name in the tables, and beside all that is its own.
+    pub fn tenant(&self, name: &str) -> (Key, CallerTag) {
+        let digest = self.lineage_key.digest(&[b"tenant", name.as_bytes()]);
+        (first(&digest), first(&digest))
     }
 
     /// Says once, at the start, that nothing can be remembered, if so.

@@ -36,6 +36,8 @@ pub struct Shape {
     pub ttl_ms: u64,
     /// An entry's heat is half as much after so long.
     pub half_life_ms: u64,
+    /// A new entry that finds no room since all is firm becomes firm itself, and one of those goes.
+    pub insists: bool,
 }
 
 /// A table. It holds nothing itself: everything is in shared data.
@@ -207,9 +209,14 @@ impl Table {
                 }
                 (None, None) => return Ok(Updated { outcome: Outcome::Kept, was_unreadable }),
                 (None, Some(caller)) => {
-                    let new = Slot { key: *key, caller: *caller, heat, firm, touched_ms: now_ms, payload: &payload };
+                    let mut new = Slot { key: *key, caller: *caller, heat, firm, touched_ms: now_ms, payload: &payload };
                     slots.retain(|slot| !self.is_expired(slot, now_ms));
-                    match set::room(&slots, &new, self.shape.half_life_ms) {
+                    let mut room = set::room(&slots, &new, self.shape.half_life_ms);
+                    if room == Room::None && self.shape.insists {
+                        new.firm = true;
+                        room = set::room(&slots, &new, self.shape.half_life_ms);
+                    }
+                    match room {
                         Room::Free => slots.push(new),
                         Room::Instead(way) => {
                             evicted = true;

@@ -95,6 +95,7 @@ fn versions_of_records_that_do_not_count() {
     assert_eq!(verify(said, &changed, &[]).version(), None);
     assert_eq!(verify(Said { entry: "other", ..said }, &entry, &[]).version(), None);
     assert_eq!(verify(Said { tenant: "other", ..said }, &entry, &[]).version(), None);
+    assert_eq!(verify(Said { principal: "bob", ..said }, &entry, &[]).version(), None, "or another principal's would make one's own stale");
     let mut forged = entry;
     forged.sealed[30] ^= 1;
     assert_eq!(verify(said, &forged, &[]).version(), None);

@@ -34,32 +34,48 @@ fn mandate() -> Value {
         "arguments": {"title": "any", "room": {"one_of": ["A1", "B2"]}, "minutes": {"max": 30}}})
 }
 
+fn good_call() -> Value {
+    json!({"tool": "calendar.create", "arguments": {"room": "A1", "minutes": 30}})
+}
+
 fn calls() -> Vec<(Value, bool)> {
     let call = |arguments: Value| json!({"tool": "calendar.create", "arguments": arguments});
+    // The good arguments with another one.
+    let but = |key: &str, value: Value| {
+        let mut arguments = json!({"title": "x", "room": "A1", "minutes": 30});
+        arguments[key] = value;
+        call(arguments)
+    };
+    let tool = |tool: &str| json!({"tool": tool, "arguments": {"room": "A1", "minutes": 30}});
     let mut calls = vec![
-        (call(json!({})), true),
-        (json!({"tool": "calendar.create"}), true),
-        (json!({"tool": "calendar."}), true),
-        (json!({"tool": "calendar"}), false),
-        (json!({"tool": "my.calendar.create"}), false),
-        (json!({"tool": "Calendar.create"}), false),
+        (tool("calendar.create"), true),
+        (tool("calendar."), true),
+        (tool("calendar"), false),
+        (tool("my.calendar.create"), false),
+        (tool("Calendar.create"), false),
         (call(json!({"title": "x", "room": "A1", "minutes": 30})), true),
         (call(json!({"title": {"deep": [1, null]}, "room": "B2", "minutes": 29.5})), true),
-        (call(json!({"title": null, "minutes": -5})), true),
-        (call(json!({"room": "a1"})), false),
-        (call(json!({"room": "A1 "})), false),
-        (call(json!({"room": ["A1"]})), false),
-        (call(json!({"room": null})), false),
-        (call(json!({"minutes": 30.000001})), false),
-        (call(json!({"minutes": 31})), false),
+        (call(json!({"title": null, "room": "A1", "minutes": -5})), true),
+        // What is limited must be there: whatever a tool does without it, nobody limited that.
+        (call(json!({})), false),
+        (json!({"tool": "calendar.create"}), false),
+        (call(json!({"title": "x"})), false),
+        (call(json!({"title": "x", "room": "A1"})), false),
+        (call(json!({"title": "x", "minutes": 30})), false),
+        (but("room", json!("a1")), false),
+        (but("room", json!("A1 ")), false),
+        (but("room", json!(["A1"])), false),
+        (but("room", Value::Null), false),
+        (but("minutes", json!(30.000001)), false),
+        (but("minutes", json!(31)), false),
         // Tools give back what they took at a negative amount.
-        (call(json!({"minutes": -30})), true),
-        (call(json!({"minutes": -30.5})), false),
-        (call(json!({"minutes": "5"})), false),
-        (call(json!({"minutes": true})), false),
-        (call(json!({"minutes": null})), false),
-        (call(json!({"attendees": []})), false),
-        (call(json!({"title": "x", "Title": "x"})), false),
+        (but("minutes", json!(-30)), true),
+        (but("minutes", json!(-30.5)), false),
+        (but("minutes", json!("5")), false),
+        (but("minutes", json!(true)), false),
+        (but("minutes", Value::Null), false),
+        (but("attendees", json!([])), false),
+        (but("Title", json!("x")), false),
     ];
     let many: serde_json::Map<String, Value> = (0..40).map(|number| (format!("a{number}"), json!(1))).collect();
     calls.push((call(Value::Object(many)), false));
@@ -80,10 +96,7 @@ fn mandates_of_the_configuration() {
     for (key, name) in [("tenant", "other"), ("principal", "bob")] {
         let mut other = mandate();
         other[key] = json!(name);
-        assert_eq!(
-            derived(json!({"tool": "calendar.create"}), json!({}), &crate::gate::gate(json!({"mandates": [other]}))).decision,
-            Decision::Ask
-        );
+        assert_eq!(derived(good_call(), json!({}), &crate::gate::gate(json!({"mandates": [other]}))).decision, Decision::Ask);
     }
     // Nobody named is everybody.
     let all = crate::gate::gate(json!({"mandates": [{"name": "all", "tool": "*"}]}));
@@ -98,8 +111,20 @@ fn numbers_beyond_doubles() {
         let call: Value = serde_json::from_str(&format!(r#"{{"tool": "t", "arguments": {{"n": {text}}}}}"#)).expect("JSON");
         derived(call, json!({}), &gate).decision == Decision::Run
     };
-    assert!(inside("9007199254740992") && inside("-9007199254740992"));
+    assert!(inside("9007199254740992") && inside("-9007199254740992") && inside("9007199254740991.0"));
     assert!(!inside("9007199254740993") && !inside("18446744073709551615") && !inside("1e300") && !inside("-9007199254740993"));
+    // A reader of doubles takes each of these for the greatest that fits.
+    for text in ["9007199254740993.0", "9007199254740992.5", "-9007199254740993.0", "9.007199254740993e15", "90071992547409930e-1"] {
+        assert!(!inside(text), "{text}");
+    }
+    // However large a number is allowed.
+    let gate = crate::gate::gate(json!({"mandates": [{"name": "m", "tool": "t", "arguments": {"n": {"max": 1e300}}}]}));
+    for (text, decision) in
+        [("7", Decision::Run), ("1e20", Decision::Ask), ("100000000000000000000", Decision::Ask), ("-1e16", Decision::Ask)]
+    {
+        let call: Value = serde_json::from_str(&format!(r#"{{"tool": "t", "arguments": {{"n": {text}}}}}"#)).expect("JSON");
+        assert_eq!(derived(call, json!({}), &gate).decision, decision, "{text}");
+    }
 }
 
 /// An argument that stands twice must fit twice: which of the two a tool reads nobody knows.
@@ -120,6 +145,11 @@ fn an_argument_twice() {
         let asked: CheckRequest = serde_json::from_str(&text).expect("a request");
         assert_eq!(check(&asked, &gate, &RING, &JUDGE, None, NOW_MS).expect("an answer").decision, decision, "{arguments}");
     }
+    // Again and again, and behind that another one, which is not forgotten for it.
+    let many = format!("{{{}\"evil\": 1}}", "\"room\": \"A1\", ".repeat(40));
+    let text = asked.to_string().replace(r#""CALL""#, &format!(r#"{{"tool": "t", "arguments": {many}}}"#));
+    let asked: CheckRequest = serde_json::from_str(&text).expect("a request");
+    assert_eq!(check(&asked, &gate, &RING, &JUDGE, None, NOW_MS).expect("an answer").decision, Decision::Ask);
 }
 
 fn granted(change: impl Fn(&mut Value), now_ms: u64, ring: &floodmark_core::lineage::KeyRing) -> String {
@@ -140,7 +170,7 @@ fn sealed_grants() {
         let expected = if inside { (Decision::Run, Some("standup")) } else { (Decision::Ask, None) };
         assert_eq!((answer.decision, answer.mandate.as_deref()), expected, "{call}");
     }
-    let call = || json!({"tool": "calendar.create", "arguments": {"room": "A1"}});
+    let call = good_call;
     let decision = |grants: Value| derived(call(), json!({"grants": grants}), &GATE).decision;
     let minute = 60_000;
     let worthless = [
@@ -165,7 +195,7 @@ fn sealed_grants() {
     let mut asked = request(web, &web.seal(&[], &RING), &[], "side_effect");
     asked["call"] = call();
     asked["grants"] = json!([good]);
-    let all = gate(json!({"mandates": [{"name": "all", "tool": "*", "arguments": {"room": "any"}}]}));
+    let all = gate(json!({"mandates": [{"name": "all", "tool": "*", "arguments": {"room": "any", "minutes": "any"}}]}));
     let answer = ask(&asked, &all, None);
     assert_eq!((answer.decision, answer.reason, answer.mandate), (Decision::Quarantine, Some(Reason::Untrusted), None));
 }

@@ -48,6 +48,8 @@ fn errors_name_the_key_and_what_would_be_right() {
         (keys(&format!("[\"{SECRET}\"]")), "at keys[0]:", "it is not shown here"),
         (with_keys(r#","state":{"runs":7}"#), "at state.runs:", "8 to 1048576"),
         (with_keys(r#","state":{"callers":1048577}"#), "at state.callers:", "8 to 1048576"),
+        (with_keys(r#","state":{"versions":7}"#), "at state.versions:", "8 to 1048576"),
+        (with_keys(r#","state":{"versions":1048577}"#), "at state.versions:", "8 to 1048576"),
         (with_keys(r#","state":{"ttl_s":59}"#), "at state.ttl_s:", "60 to 2592000"),
         (with_keys(r#","state":{"half_life_s":0}"#), "at state.half_life_s:", "60 to 2592000"),
         (with_keys(r#","state":{"size":1}"#), "at state.size:", "unknown field"),

@@ -11,7 +11,7 @@ pub(super) use grants::post as grants;
 pub(super) use quarantine::{get as quarantined, post as release};
 pub(super) use records::{adopt, post as records};
 
-use floodmark_core::lineage::{Gate, KeyRing, RequestError};
+use floodmark_core::lineage::{Digest, Gate, KeyRing, RequestError};
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ use crate::host::LogLevel;
 use crate::keys::first;
 use crate::metrics::LineageCount;
 use crate::state::State;
-use crate::state::table::{CallerTag, Change, Key, Outcome};
+use crate::state::table::{CallerTag, Change, Key};
 
 /// The gate as configured, ready for use.
 #[derive(Clone, Debug)]
@@ -72,43 +72,76 @@ fn malformed(path: impl Into<String>, problem: impl Into<String>) -> Problem {
     Problem::Malformed(ConfigError { path: path.into(), problem: problem.into() }.of("the body"))
 }
 
-/// A tenant's name in the tables, and beside all that is its own.
-fn tenant(state: &State, tenant: &str) -> (Key, CallerTag) {
-    let digest = state.lineage_key.digest(&[b"tenant", tenant.as_bytes()]);
-    (first(&digest), first(&digest))
-}
-
-/// An entry of a tenant's store.
+/// An entry of a principal's in a tenant's store.
 #[derive(Clone, Copy)]
 struct Entry<'e> {
     tenant: &'e str,
+    principal: &'e str,
     store: &'e str,
     entry: &'e str,
+    content: &'e Digest,
+}
+
+/// The newest version of an entry, where one is known.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    version: Option<u64>,
+    touched_ms: u64,
+    /// It superseded an older one.
+    firm: bool,
 }
 
 impl Entry<'_> {
-    fn key(&self, state: &State) -> Key {
-        first(&state.lineage_key.digest(&[b"entry", self.tenant.as_bytes(), self.store.as_bytes(), self.entry.as_bytes()]))
+    /// What names it where newest versions stand, and its tenant's tag. `None` for one that has no key but its content: it is the same whenever it comes back.
+    /// Principals whose entries count for each other have one name, so that no other principal makes what is theirs stale.
+    fn key(&self, gate: &Gate, state: &State) -> Option<(Key, CallerTag)> {
+        if self.entry == self.content.hex() {
+            return None;
+        }
+        let groups = gate.groups.iter().filter(|group| group.tenant == self.tenant);
+        let of = groups.map(|group| &group.principals).find(|principals| principals.iter().any(|one| one == self.principal));
+        let owner = of.and_then(|principals| principals.first()).map_or(self.principal, String::as_str);
+        let parts = [b"entry", self.tenant.as_bytes(), owner.as_bytes(), self.store.as_bytes(), self.entry.as_bytes()];
+        Some((first(&state.lineage_key.digest(&parts)), state.tenant(self.tenant).1))
     }
 
     /// Its newest version, as far as that is known.
-    fn newest(&self, desk: &Desk<'_>, state: &State) -> Result<Option<u64>, Problem> {
-        let (_, tag) = tenant(state, self.tenant);
-        let found = state.versions.get(desk.host, &self.key(state), Some(&tag), desk.now_ms()).map_err(|_| Problem::State)?;
-        Ok(found.and_then(|found| version(&found.payload)))
+    fn newest(&self, desk: &Desk<'_>, (lineage, state): (&Lineage, &State)) -> Result<Known, Problem> {
+        let Some((key, tag)) = self.key(&lineage.gate, state) else { return Ok(Known::default()) };
+        let found = state.versions.get(desk.host, &key, Some(&tag), desk.now_ms()).map_err(|_| Problem::State)?;
+        Ok(found.map_or(Known::default(), |found| Known {
+            version: version(&found.payload),
+            touched_ms: found.touched_ms,
+            firm: found.firm,
+        }))
     }
 
-    /// Sets its newest version to what `next` makes of the one that stands; `None` leaves it.
-    fn raise(&self, desk: &Desk<'_>, state: &State, next: &mut dyn FnMut(Option<u64>) -> Option<u64>) -> Result<(), Problem> {
-        let (_, tag) = tenant(state, self.tenant);
-        let mut change = |standing: Option<&[u8]>| match next(standing.and_then(version)) {
-            Some(version) => Change::Store { payload: version.to_le_bytes().to_vec(), heat: 0.0, firm: false },
-            None => Change::Keep,
+    /// Sets its newest version to what `next` makes of the one that stands; `None` leaves it. What supersedes another version, and where `firm`, gives way to no
+    /// first version: else whoever makes many entries lets old records count again.
+    fn raise(
+        &self,
+        desk: &Desk<'_>,
+        (lineage, state): (&Lineage, &State),
+        firm: bool,
+        next: &mut dyn FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<(), Problem> {
+        let Some((key, tag)) = self.key(&lineage.gate, state) else {
+            next(None);
+            return Ok(());
         };
-        match state.versions.update(desk.host, &self.key(state), Some(&tag), desk.now_ms(), &mut change) {
-            Ok(done) if done.outcome != Outcome::Full => Ok(()),
-            _ => Err(Problem::State),
-        }
+        let mut change = |standing: Option<&[u8]>| {
+            let standing = standing.and_then(version);
+            match next(standing) {
+                Some(version) => Change::Store {
+                    payload: version.to_le_bytes().to_vec(),
+                    heat: 0.0,
+                    firm: firm || standing.is_some_and(|standing| standing != version),
+                },
+                None => Change::Keep,
+            }
+        };
+        state.versions.update(desk.host, &key, Some(&tag), desk.now_ms(), &mut change).map_err(|_| Problem::State)?;
+        Ok(())
     }
 }
 

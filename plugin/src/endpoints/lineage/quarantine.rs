@@ -3,12 +3,12 @@
 use floodmark_core::lineage::{Digest, decode_hex, release};
 use serde::Serialize;
 
-use super::{misfit, requests, tenant};
+use super::{misfit, requests};
 use crate::approvals::hex;
 use crate::endpoints::{Answer, Call, Desk, Problem};
 use crate::metrics::LineageCount;
 use crate::state::State;
-use crate::state::quarantine::{List, Note};
+use crate::state::quarantine::{List, Note, Put};
 use crate::state::table::{Change, Outcome};
 
 #[derive(Serialize)]
@@ -19,6 +19,8 @@ struct Held<'h> {
     principal: &'h str,
     store: &'h str,
     entry: &'h str,
+    /// Its record is sealed for this entry, content and principal; else whoever asked said so.
+    verified: bool,
     noted_ms: u64,
     release: Option<String>,
 }
@@ -32,7 +34,7 @@ struct Listed<'l> {
 pub fn get(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (_, state) = desk.lineage()?;
     call.token.for_tenant(call.part)?;
-    let (key, tag) = tenant(state, call.part);
+    let (key, tag) = state.tenant(call.part);
     let found = state.quarantine.get(desk.host, &key, Some(&tag), desk.now_ms()).map_err(|_| Problem::State)?;
     let list = found.and_then(|found| List::decode(&found.payload)).unwrap_or_default();
     let entries = list.notes.iter().rev().map(|note| Held {
@@ -41,6 +43,7 @@ pub fn get(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
         principal: &note.principal,
         store: &note.store,
         entry: &note.entry,
+        verified: note.is_verified,
         noted_ms: note.noted_ms,
         release: Some(hex(&note.release)).filter(|release| !release.is_empty()),
     });
@@ -53,29 +56,35 @@ pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     call.token.for_tenant(&request.tenant)?;
     let now_ms = desk.now_ms();
     let answer = release(&request, &call.token.name, &lineage.ring, now_ms).map_err(misfit)?;
-    let mut note = Note { content: request.content_digest.0, noted_ms: now_ms, ..Note::default() };
+    let mut note = Note { content: request.content_digest.0, noted_ms: now_ms, expires_ms: answer.expires_ms, ..Note::default() };
     // What core spells it reads.
     let _ = decode_hex(&answer.release, &mut note.release);
-    put(desk, state, &request.tenant, note)?.ok_or(Problem::State)?;
+    if !put(desk, state, &request.tenant, note)?.1 {
+        return Err(Problem::Conflict(
+            "there is no room in the list for another release, since none of those in it has expired; give releases an `expires_s`",
+        ));
+    }
     desk.counted(LineageCount::Released);
     let words = [("content", answer.content_digest.hex()), ("expires_ms", answer.expires_ms.to_string())];
     desk.told(call, "released", &[("tenant", &request.tenant)], &words.each_ref().map(|(name, value)| (*name, value.as_str())));
     Ok(Answer::new(&answer))
 }
 
-/// Puts a note into a tenant's list, and gives the release of its content that stood there, empty for none. `None` when there is no room for the list.
-pub(super) fn put(desk: &Desk<'_>, state: &State, of: &str, note: Note) -> Result<Option<Vec<u8>>, Problem> {
-    let (key, tag) = tenant(state, of);
-    let mut released = Vec::new();
+/// Puts a note into a tenant's list, and gives the release of its content that stood there, empty for none, and whether there was room for the note.
+pub(super) fn put(desk: &Desk<'_>, state: &State, of: &str, note: Note) -> Result<(Vec<u8>, bool), Problem> {
+    let now_ms = desk.now_ms();
+    let (key, tag) = state.tenant(of);
+    let (mut released, mut put) = (Vec::new(), Put::Full);
     let mut change = |standing: Option<&[u8]>| {
         let mut list = standing.and_then(List::decode).unwrap_or_default();
         released = list.find(&note.content).map(|note| note.release.clone()).unwrap_or_default();
-        if !list.put(note.clone()) {
+        put = list.put(note.clone(), now_ms);
+        if put != Put::Changed {
             return Change::Keep;
         }
         // No list with a release gives way to one without.
-        Change::Store { payload: list.encode(), heat: 0.0, firm: list.has_releases() }
+        Change::Store { payload: list.encode(), heat: 0.0, firm: list.has_releases(now_ms) }
     };
-    let done = state.quarantine.update(desk.host, &key, Some(&tag), desk.now_ms(), &mut change).map_err(|_| Problem::State)?;
-    Ok(Some(released).filter(|_| done.outcome != Outcome::Full))
+    let done = state.quarantine.update(desk.host, &key, Some(&tag), now_ms, &mut change).map_err(|_| Problem::State)?;
+    Ok((released, put != Put::Full && done.outcome != Outcome::Full))
 }

@@ -1,6 +1,6 @@
 //! `POST v1/lineage/records` and `POST v1/lineage/adopt`: records of entries, new ones and those that were there before the gate.
 
-use floodmark_core::limits::{MAX_ADOPTED, MAX_ENTRY_VERSION};
+use floodmark_core::limits::{MAX_ADOPTED, MAX_ENTRY_VERSION, MAX_VERSION_AHEAD_MS};
 use floodmark_core::lineage::{Channel, MintAnswer, MintRequest, mint};
 use serde::Serialize;
 
@@ -26,10 +26,11 @@ pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     if request.channel == Channel::ApprovedSource && !token.sources.contains(&request.author) {
         return Err(Problem::Limited("sources"));
     }
-    if request.version.is_some_and(|version| version > MAX_ENTRY_VERSION) {
-        return Err(malformed("version", format!("must be at most {MAX_ENTRY_VERSION}, since readers of JSON round higher numbers")));
+    let now_ms = desk.now_ms();
+    if request.version.is_some_and(|version| version > now_ms.saturating_add(MAX_VERSION_AHEAD_MS)) {
+        return Err(malformed("version", "must be at most a day ahead of the time in Unix milliseconds"));
     }
-    let answer = mint(&request, &lineage.gate, &lineage.ring, request.version.unwrap_or(desk.now_ms()), desk.now_ms()).map_err(misfit)?;
+    let answer = mint(&request, &lineage.gate, &lineage.ring, request.version.unwrap_or(now_ms), now_ms).map_err(misfit)?;
     record(desk, call, (lineage, state), &request, answer, "minted").map(|answer| Answer::new(&answer))
 }
 
@@ -84,9 +85,10 @@ fn record(
     said: &str,
 ) -> Result<MintAnswer, Problem> {
     let now_ms = desk.now_ms();
-    let entry = Entry { tenant: &request.tenant, store: &request.store, entry: &answer.entry };
+    let MintRequest { tenant, principal, store, .. } = request;
+    let entry = Entry { tenant, principal, store, entry: &answer.entry, content: &answer.content_digest };
     let mut version = None;
-    entry.raise(desk, state, &mut |newest| {
+    entry.raise(desk, (lineage, state), false, &mut |newest| {
         version = match (request.version, newest) {
             (given, None) => Some(given.unwrap_or(now_ms)),
             (Some(given), Some(newest)) => Some(given).filter(|given| *given > newest),
@@ -104,7 +106,7 @@ fn record(
     desk.told(
         call,
         said,
-        &[("tenant", &request.tenant), ("principal", &request.principal), ("store", &request.store), ("entry", &answer.entry)],
+        &[("tenant", tenant), ("principal", principal), ("store", store), ("entry", &answer.entry)],
         &[
             ("version", &version.to_string()),
             ("channel", request.channel.name()),

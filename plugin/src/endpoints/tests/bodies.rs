@@ -126,3 +126,32 @@ fn a_body_comes_where_it_is_taken_and_nowhere_else() {
         assert_eq!(seen.json["error"]["message"], "the body is empty; send a JSON object");
     }
 }
+
+/// What is read of a body can take hundreds of times its bytes, so its values are counted before.
+#[test]
+fn a_body_holds_so_many_values_and_no_more() {
+    let gateway = Gateway::with(&json!({"lineage": {}}));
+    let post = |body: &str| {
+        let headers = [("x-floodmark-token", ADMIN), ("content-type", "application/json")];
+        gateway.send(request("POST", "/floodmark/v1/lineage/check", &headers), &[body.as_bytes()], false).expect("an answer")
+    };
+    let over = |seen: &Seen| {
+        seen.status == 400
+            && seen.json["error"]["message"]
+                .as_str()
+                .is_some_and(|message| message.starts_with("the body holds more than 65536 JSON values"))
+    };
+    // One for the list, one for each thing in it.
+    let list = |item: &str, count: usize| format!("[{}]", vec![item; count].join(","));
+    for (item, fits) in
+        [("0", 65_535), ("[]", 32_767), ("{}", 32_767), (r#"{"":0}"#, 32_767), (r#"{"":[0]}"#, 21_845), (r#""[{,\"[{,\\""#, 65_535)]
+    {
+        assert!(!over(&post(&list(item, fits))), "{item}");
+        assert!(over(&post(&list(item, fits + 1))), "{item}");
+    }
+    for text in
+        [r#"{"tenant":"[,,,{\",,,\\\\"}"#.to_owned(), format!("\"{}\"", ",".repeat(900_000)), format!("\"{}", "\\\",".repeat(300_000))]
+    {
+        assert!(!over(&post(&text)), "in strings nothing counts");
+    }
+}

@@ -1,7 +1,6 @@
 //! Runs and approvals over the endpoints: a conversation that is asked about, looked at, approved and ended.
 
 use super::*;
-use crate::host::LogLevel;
 
 const ASKING: &str = "Please make a wire transfer of 500 to Bob.";
 
@@ -31,11 +30,6 @@ impl Gateway {
 
     fn run(&self) -> String {
         self.host.state("floodmark.run")
-    }
-
-    fn lines(&self, of: &str) -> Vec<String> {
-        let logs = self.host.logs.borrow();
-        logs.iter().filter(|(level, line)| *level == LogLevel::Info && line.starts_with(of)).map(|(_, line)| line.clone()).collect()
     }
 }
 

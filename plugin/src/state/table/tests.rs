@@ -9,7 +9,7 @@ use super::*;
 use crate::filter::tests::memory::{Memory, SharedMap};
 
 const DAY_MS: u64 = 86_400_000;
-const SHAPE: Shape = Shape { name: "runs", entries: 64, payload_bytes: 16, ttl_ms: DAY_MS, half_life_ms: DAY_MS };
+const SHAPE: Shape = Shape { name: "runs", entries: 64, payload_bytes: 16, ttl_ms: DAY_MS, half_life_ms: DAY_MS, insists: false };
 
 fn table(shape: Shape, host: &Memory) -> Table {
     Table::new(shape, TableCounters::define(host, shape.name))
