@@ -398,8 +398,15 @@ fn word_end(text: &[u8], at: usize) -> usize {
 
 /// How the first word of a phrase compares to `word`, in lower case.
 fn first_word(phrase: &Phrase<'_>, word: &[u8]) -> Ordering {
-    let first = phrase.words.bytes().take_while(|byte| *byte != b' ');
-    first.cmp(word.iter().map(u8::to_ascii_lowercase))
+    let words = phrase.words.as_bytes();
+    for (at, byte) in word.iter().enumerate() {
+        // A space is before any letter.
+        let order = words.get(at).copied().unwrap_or(b' ').cmp(&byte.to_ascii_lowercase());
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    if words.get(word.len()).is_none_or(|byte| *byte == b' ') { Ordering::Equal } else { Ordering::Greater }
 }
 
 /// Whether the words of `rest`, each with a space before it, are those from `at`, and where they end.

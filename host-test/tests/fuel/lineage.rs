@@ -97,8 +97,8 @@ fn wording_takes_the_same_for_each_byte() {
     for unit in [
         "is it the one you ",
         "it would be best ",
-        "(email one two three four five six) ",
-        "(email x.y.z.w.v.u.t.s.r.q x.y.z.w.v.u.t.s.r.q) ",
+        "(email aa bb cc dd ee ff gg) ",
+        "(export xx ",
         "(email                        ",
         "email, ",
         "' ' (' ",
@@ -109,7 +109,7 @@ fn wording_takes_the_same_for_each_byte() {
         "senden              x ",
         "if a, if a ",
     ] {
-        let fuel = [10_000, 100_000, 900_000].map(|bytes| {
+        let fuel = [10_000, 100_000, 950_000].map(|bytes| {
             let content = unit.repeat(bytes / unit.len());
             let check = json!({"tenant": "t", "principal": "p", "store": "s", "entry": "e", "content": content, "effect": "read"});
             let (fuel, answer) = spent(&mut gateway, &check);
