@@ -17,6 +17,9 @@ use crate::text::{Fold, FoldTable, Folded, decode};
 use crate::wire::{Channel, Event};
 use wording::Wording;
 
+/// So many letters in a row that stand alone are a word that was taken apart.
+const LETTERS: usize = 4;
+
 /// What makes a text like an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -85,7 +88,7 @@ impl Judge<'_> {
 
 /// What the wording of `text`, as it stands or decoded, tells somebody to do. Linear in its length.
 pub fn wording(text: &str, wording: &Wording<'_>, folds: &FoldTable<'_>) -> Option<Likeness> {
-    let find = |text: &str| views(text, folds).iter().find_map(|view| wording.find(view));
+    let find = |text: &str| views(text, folds).iter().find_map(|view| wording.find(view).or_else(|| wording.find(&joined(view)?)));
     let mut found = find(text);
     if found.is_none() {
         decode(text, |decoded| found = found.or_else(|| find(decoded.as_str())));
@@ -119,6 +122,35 @@ fn views<'e>(text: &'e str, folds: &FoldTable<'_>) -> Vec<Cow<'e, str>> {
         views.push(Cow::Owned(parted));
     }
     views
+}
+
+/// `text` with letters that stand alone, four or more in a row, joined into words: "S e n d it". Where there are none, nothing.
+fn joined(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let is_word = |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    // What parts two letters is one sign.
+    let alone = |at: usize| {
+        let letter = bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+        letter && !is_word(at + 1) && !at.checked_sub(1).is_some_and(is_word)
+    };
+    let (mut out, mut kept, mut at) = (String::new(), 0, 0);
+    while at < bytes.len() {
+        let mut letters = 0;
+        while alone(at + 2 * letters) {
+            letters += 1;
+        }
+        if letters >= LETTERS {
+            out.push_str(text.get(kept..at).unwrap_or_default());
+            out.extend(text.get(at..at + 2 * letters).unwrap_or_else(|| text.get(at..).unwrap_or_default()).chars().step_by(2));
+            kept = at + 2 * letters - 1;
+        }
+        at += (2 * letters).max(1);
+    }
+    if out.is_empty() {
+        return None;
+    }
+    out.push_str(text.get(kept..).unwrap_or_default());
+    Some(out)
 }
 
 /// Whether a clause may end at `letter` though folding makes a space of it, or nothing.

@@ -68,6 +68,12 @@ impl Args {
             }
         }
         let [attacks, honest] = &tallies;
+        anyhow::ensure!(
+            !origins.is_empty(),
+            "no text of a tool or a memory in {} (split {}); records need `text`, and `channel` \"tool\"",
+            self.data.display(),
+            self.split.name()
+        );
         deliver(&self.report(attacks, honest, &origins), self.out.as_deref())
     }
 
@@ -77,17 +83,24 @@ impl Args {
             "# What is taken for an instruction\n\nWritten by this command; do not edit.\n\n```sh\ncargo xtask eval instructions --data {} --split {}{out}\n```\n\n\
              The lineage gate asks of entries of class 4 whether they are instruction-like: those that are go into quarantine, others are read with a label. Here it is asked of single texts of \
              tools and memories. *By wording*: by the word lists alone (rules/instructions.toml); the detector and the patterns of categories are asked too, and were trained and written \
-             on the `train` part of the same sets. A cell holds the number of texts, their share and its 95 % interval (exact, at the effective number of independent texts).\n",
+             on the `train` part of the same sets. *First said by*: what was asked first and said yes; the patterns are asked before the detector, and that before the lists. \
+             Attack texts that claim something without telling anybody to do it are not instructions, and are read with the label. Among honest texts, documents for people to work by are \
+             full of instructions, and found to be. A cell holds the number of texts, their share and its 95 % interval (exact, at the effective number of independent texts).\n",
             self.data.display(),
             self.split.name()
         );
         for (title, groups) in [("Attacks", attacks), ("Honest texts", honest)] {
             text.push_str(&format!("\n## {title}\n\n"));
+            if groups.is_empty() {
+                text.push_str("None.\n");
+                continue;
+            }
             table(&mut text, &["set", "source", "kind", "texts", "instruction-like", "by wording", "first said by"]);
             for ((set, source, kind), tally) in groups {
                 let first: Vec<String> = tally.first.iter().map(|(name, count)| format!("{name} {count}")).collect();
                 let texts = tally.any.records().to_string();
-                let cells = [set.as_str(), &cell_text(source), kind, &texts, &cell(&tally.any), &cell(&tally.worded), &first.join(", ")];
+                let first = if first.is_empty() { "-".to_owned() } else { first.join(", ") };
+                let cells = [set.as_str(), &cell_text(source), kind, &texts, &cell(&tally.any), &cell(&tally.worded), &first];
                 row(&mut text, &cells);
             }
         }

@@ -15,6 +15,10 @@ const DUTY_WORDS: u8 = 7;
 const DONE_WORDS: u8 = 4;
 /// A comma behind so few words ends an opening or an address, and what follows is a clause of its own: "Dear assistant, send ...".
 const OPENING_WORDS: u32 = 4;
+/// So many words behind a verb are looked at for what makes a noun of it, or a command.
+const AHEAD_WORDS: u32 = 7;
+/// Within so many of them a verb that is rarely a noun can be shown to be one: "Share price in May rose".
+const COMPOUND_WORDS: u32 = 4;
 
 /// What a phrase can be in a clause; a phrase may have several roles.
 pub mod role {
@@ -52,6 +56,28 @@ pub mod role {
     pub const SCHEDULE: u32 = 1 << 15;
     /// Right behind a verb it shows that the verb is a noun there.
     pub const FINITE: u32 = 1 << 16;
+    /// The same some words behind, unless an [`OBJECT`] stands between. An infinitive in the same clause is no command either.
+    pub const PREDICATE: u32 = 1 << 17;
+    /// Leads from what a verb that [`MOVES`] acts on to where that goes, or whence.
+    pub const TARGET: u32 = 1 << 18;
+    /// What is worth taking or paying: acted on where it ends a clause that began with a [`NOUN_OR_VERB`], or a [`TARGET`] follows.
+    pub const GOODS: u32 = 1 << 19;
+    /// Begins what is given, behind the one it is given to: "Email Eve the report".
+    pub const DETERMINER: u32 = 1 << 20;
+    /// A verb that commands as the last word of its clause.
+    pub const LAST: u32 = 1 << 21;
+    /// Wherever it stands, a command's verb may come behind it.
+    pub const OPENS: u32 = 1 << 22;
+    /// Who, if they have a duty to do what an agent can, is told to.
+    pub const STAFF: u32 = 1 << 23;
+    /// Somebody's wish: with a [`DONE`] it is an instruction.
+    pub const WISH: u32 = 1 << 24;
+    /// The key of a value that is to be done, if a colon follows.
+    pub const ACTION: u32 = 1 << 25;
+    /// None of the others, though it begins like one.
+    pub const PLAIN: u32 = 1 << 26;
+    /// A [`NOUN_OR_VERB`] that moves or changes money or data: a command if something stands between it and a [`TARGET`].
+    pub const MOVES: u32 = 1 << 27;
 }
 
 /// A phrase with its roles.
@@ -113,36 +139,60 @@ impl Wording<'_> {
         if found.roles & (role::VERB | role::NOUN_OR_VERB) == 0 {
             return false;
         }
-        // With a hyphen it is rather a part of another word.
-        let alone = found.roles & role::VERB != 0 && text.get(found.end) != Some(&b'-');
-        let spaces = text.get(found.end..).unwrap_or_default().iter().take_while(|byte| **byte == b' ').count();
-        let next = self.longest(text, found.end + spaces);
-        if alone { next.roles & role::FINITE == 0 } else { self.object_follows(text, found.end) }
+        // With a hyphen, or an underscore that ends no emphasis, it is rather a part of another word.
+        let part = match text.get(found.end..) {
+            Some([b'_', after, ..]) => is_word(*after) || *after == b'_',
+            Some([b'-', ..]) => true,
+            _ => false,
+        };
+        let alone = found.roles & role::VERB != 0 && !part;
+        (!alone && self.object_follows(text, found.end)) || self.acts(text, found, alone)
     }
 
     /// Whether what follows is what a verb acts on: a word for it, an amount, a number to call, an address or a path.
     fn object_follows(&self, text: &[u8], end: usize) -> bool {
-        let gap = text.get(end..).unwrap_or_default().iter().take_while(|byte| !is_word(**byte));
-        let (mut next, mut marked) = (end, false);
-        for byte in gap {
-            match byte {
-                b'$' | b'@' | b'+' | b'/' | b'~' => marked = true,
-                b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'*' | b'<' | b'[' | b'(' | b'-' => {}
-                _ => return false,
-            }
-            next += 1;
-        }
-        if marked {
-            return true;
-        }
-        let found = self.longest(text, next);
+        let Some((next, marked)) = gap(text, end) else { return false };
         let behind = text.get(word_end(text, next)..).unwrap_or_default();
-        found.roles & role::OBJECT != 0
+        marked
+            || self.longest(text, next).roles & role::OBJECT != 0
             || match behind {
                 [b'@', ..] => true,
-                [b'.', after, ..] => is_word(*after),
+                [b'.', after, ..] => is_word(*after) && !is_number(text, next),
                 _ => false,
             }
+    }
+
+    /// Looks at the next [`AHEAD_WORDS`] words of the clause. A verb `alone` commands unless they make a noun of it. Any other does if they say what
+    /// becomes of something, and to whom or what.
+    fn acts(&self, text: &[u8], verb: Found, alone: bool) -> bool {
+        let (mut acted_on, mut goods, mut end) = (alone, false, verb.end);
+        for words in 0..AHEAD_WORDS {
+            let Some((next, _)) = gap(text, end) else { break };
+            let found = self.longest(text, next);
+            let is = |role| found.roles & role != 0;
+            let joint = is(role::TARGET | role::CONDITION);
+            if is(role::PREDICATE) || (words == 0 && is(role::FINITE)) {
+                return false;
+            }
+            if alone {
+                if joint || is(role::OBJECT | role::LEAD) || words + 1 >= COMPOUND_WORDS {
+                    return true;
+                }
+            } else if words == 0 && joint {
+                return false;
+            } else if (goods && (joint || is(role::DETERMINER)))
+                || (verb.roles & role::MOVES != 0 && (is(role::TARGET) || (words == 1 && is(role::DETERMINER))))
+            {
+                // Something must be there.
+                acted_on |= gap(text, found.end).is_some();
+            }
+            // Somebody's: "Reset Bob's password".
+            acted_on |= words == 0 && matches!(text.get(found.end..), Some([b'\'', b's' | b'S', b' ', ..]));
+            goods = is(role::GOODS);
+            // Names of hosts and files, and numbers with a point.
+            end = if goods { found.end } else { name_end(text, found.end) };
+        }
+        acted_on || (goods && clause_ends(text, end))
     }
 }
 
@@ -171,6 +221,12 @@ struct Clause {
     passive: bool,
     /// Line breaks since the last word.
     lines: u8,
+    /// The sentence named people who work.
+    staff: bool,
+    /// The clause has a verb with a subject, so that an infinitive commands nobody.
+    predicate: bool,
+    /// The last word was the key of what is to be done.
+    action: bool,
 }
 
 impl Clause {
@@ -204,16 +260,18 @@ impl Clause {
             // Quotes that open; single ones are rather for what somebody is called, unless something announces them.
             b'"' if !is_word(before) && is_word(after) => self.begin(),
             b'\'' if is_word(after) && announced(text, at) => self.begin(),
-            b'-' if !is_word(before) && !is_word(after) => self.begin(),
+            b'-' | b'/' | b'&' | b'*' if !is_word(before) && !is_word(after) => self.begin(),
+            b'`' | b'#' if !is_word(before) => self.begin(),
+            b'_' if before == b' ' => self.begin(),
             b',' if self.condition || self.words <= OPENING_WORDS => self.start = true,
-            b')' if self.words <= 1 => self.begin(),
+            b')' if self.words <= 1 || is_mark_of_item(text, at) => self.begin(),
             _ => {}
         }
         1
     }
 
     fn begin(&mut self) {
-        (self.start, self.words, self.duty) = (true, 0, 0);
+        (self.start, self.words, self.duty, self.predicate) = (true, 0, 0, false);
     }
 
     /// Takes in the word or phrase at `at`. `commands` says whether it commands where a clause begins.
@@ -221,6 +279,7 @@ impl Clause {
         let is = |role| found.roles & role != 0;
         let first = self.words == 0;
         let start = core::mem::replace(&mut self.start, false);
+        let action = core::mem::take(&mut self.action);
         self.lines = 0;
         if is(role::OBLIGATION) || (is(role::KEY) && self.words < OPENING_WORDS && colon_follows(text, found.end)) {
             return Some(Likeness::Obligation);
@@ -231,15 +290,26 @@ impl Clause {
         if start && is(role::SCHEDULE) {
             return Some(Likeness::Schedule);
         }
-        if start && commands() && !is_quoted(text, at, found.end) {
+        let commands = if is_quoted(text, at, found.end) {
+            start && action && is(role::VERB | role::NOUN_OR_VERB)
+        } else {
+            (start && commands()) || (is(role::LAST) && !first && !self.predicate && clause_ends(text, found.end))
+        };
+        if commands {
             return Some(if self.condition { Likeness::Schedule } else { Likeness::Imperative });
         }
+        self.predicate |= is(role::PREDICATE);
+        self.action = is(role::ACTION) && colon_follows(text, found.end);
+        self.staff |= is(role::STAFF);
         self.party |= is(role::PARTY) || (first && is(role::UNIVERSAL));
         if is(role::DUTY) {
             if self.party {
                 return Some(Likeness::Obligation);
             }
             (self.duty, self.passive) = (DUTY_WORDS, false);
+        }
+        if is(role::WISH) {
+            (self.duty, self.passive) = (DUTY_WORDS, true);
         }
         if self.duty > 0 && self.passive && is(role::DONE) {
             return Some(Likeness::Obligation);
@@ -250,7 +320,8 @@ impl Clause {
         }
         self.condition |= start && is(role::CONDITION);
         let number = text.get(at..found.end).is_some_and(|word| word.iter().all(u8::is_ascii_digit));
-        self.start = start && (number || is(role::LEAD)) || self.condition && (number || is(role::TIME));
+        let opens = is(role::OPENS) || (self.staff && is(role::DUTY));
+        self.start = opens || start && (number || is(role::LEAD)) || self.condition && (number || is(role::TIME));
         self.words = self.words.saturating_add(u32::from(!(start && self.start)));
         None
     }
@@ -264,7 +335,50 @@ fn colon_follows(text: &[u8], end: usize) -> bool {
 
 /// Whether what ends here is all that its quotes hold: a key or a value of JSON, or a word that is spoken of.
 fn is_quoted(text: &[u8], at: usize, end: usize) -> bool {
-    matches!(text.get(end), Some(b'"')) && at.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'"')
+    text.get(end).is_some_and(|mark| matches!(mark, b'"' | b'`') && at.checked_sub(1).and_then(|at| text.get(at)) == Some(mark))
+}
+
+/// Whether the parenthesis at `at` closes a number or a letter that stands alone: "2) send it".
+fn is_mark_of_item(text: &[u8], at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let item = before.iter().rev().take(3).take_while(|byte| is_word(**byte)).count();
+    let word = before.get(at - item..).unwrap_or_default();
+    (item == 1 || (item == 2 && word.iter().all(u8::is_ascii_digit))) && before.iter().rev().nth(item) != Some(&b'(')
+}
+
+/// Where the next word of the clause begins behind the word that ends at `end`, and whether what stands before it marks an amount, a number to call,
+/// an address or a path. `None` where the clause ends.
+fn gap(text: &[u8], end: usize) -> Option<(usize, bool)> {
+    let (mut next, mut marked) = (end, false);
+    loop {
+        match text.get(next)? {
+            b'$' | b'@' | b'+' | b'/' | b'~' => marked = true,
+            b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'*' | b'_' | b'<' | b'[' | b'(' | b'-' => {}
+            byte => return (is_word(*byte) || marked).then_some((next, marked)),
+        }
+        next += 1;
+    }
+}
+
+/// Whether nothing of the clause follows.
+fn clause_ends(text: &[u8], end: usize) -> bool {
+    let mut rest = text.get(end..).unwrap_or_default().iter().skip_while(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'*' | b'_' | b'`'));
+    rest.next().is_none_or(|byte| matches!(byte, b'.' | b'!' | b',' | b';' | b'\n' | b'\r' | b')' | b'}'))
+}
+
+/// Where a name with points or an at sign in it ends, whose first word ends at `end`. Looks at no more than a few parts.
+fn name_end(text: &[u8], mut end: usize) -> usize {
+    for _ in 0..MAX_PHRASE_WORDS {
+        match text.get(end..) {
+            Some([b'.' | b'@' | b'\'' | b',', after, ..]) if is_word(*after) => end = word_end(text, end + 1),
+            _ => break,
+        }
+    }
+    end
+}
+
+fn is_number(text: &[u8], at: usize) -> bool {
+    text.get(at..word_end(text, at)).is_some_and(|word| word.iter().all(u8::is_ascii_digit))
 }
 
 /// Whether a line or punctuation ends before the quote at `at`, but for spaces.
@@ -284,8 +398,15 @@ fn word_end(text: &[u8], at: usize) -> usize {
 
 /// How the first word of a phrase compares to `word`, in lower case.
 fn first_word(phrase: &Phrase<'_>, word: &[u8]) -> Ordering {
-    let first = phrase.words.bytes().take_while(|byte| *byte != b' ');
-    first.cmp(word.iter().map(u8::to_ascii_lowercase))
+    let words = phrase.words.as_bytes();
+    for (at, byte) in word.iter().enumerate() {
+        // A space is before any letter.
+        let order = words.get(at).copied().unwrap_or(b' ').cmp(&byte.to_ascii_lowercase());
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    if words.get(word.len()).is_none_or(|byte| *byte == b' ') { Ordering::Equal } else { Ordering::Greater }
 }
 
 /// Whether the words of `rest`, each with a space before it, are those from `at`, and where they end.

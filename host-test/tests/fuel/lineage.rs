@@ -89,6 +89,38 @@ fn twice_as_many_ancestors_take_twice_as_much() {
     }
 }
 
+/// What the wording of an entry makes the scan look up and look ahead for most, and find nothing in.
+#[test]
+fn wording_takes_the_same_for_each_byte() {
+    let options = Options { allow_on_headers_stop_iteration: true, buffer_limit_bytes: usize::MAX, ..Options::default() };
+    let mut gateway = Gateway::start(&plugin(), &configuration(), options).unwrap();
+    for unit in [
+        "is it the one you ",
+        "it would be best ",
+        "(email aa bb cc dd ee ff gg) ",
+        "(export xx ",
+        "(email                        ",
+        "email, ",
+        "' ' (' ",
+        "a b c d e ",
+        "a b c. ",
+        "every 9 ",
+        "rule_\"\" ",
+        "senden              x ",
+        "if a, if a ",
+    ] {
+        let fuel = [10_000, 100_000, 950_000].map(|bytes| {
+            let content = unit.repeat(bytes / unit.len());
+            let check = json!({"tenant": "t", "principal": "p", "store": "s", "entry": "e", "content": content, "effect": "read"});
+            let (fuel, answer) = spent(&mut gateway, &check);
+            assert_eq!((&answer["authority_class"], &answer["likeness"]), (&json!(4), &Value::Null), "{unit:?}: {answer}");
+            fuel as f64 / bytes as f64
+        });
+        println!("{unit:?}: {fuel:.0?} a byte");
+        assert!(fuel[2] <= 1.1 * fuel[0], "{unit:?}: {fuel:?}");
+    }
+}
+
 #[test]
 fn no_gift_takes_more_than_its_size() {
     // Entries that are held back: the list is read and written, and never longer than its cap.

@@ -16,7 +16,10 @@ pub const BUDGET_BYTES: usize = 40_000;
 /// Bytes of a [`Phrase`] in wasm: pointer, length, roles.
 const PHRASE_BYTES: usize = 12;
 
-const ROLES: [(&str, u32); 17] = [
+/// Roles that make an instruction of nothing: what has them passes.
+const TAKES_AWAY: u32 = role::FINITE | role::PREDICATE | role::PLAIN;
+
+const ROLES: [(&str, u32); 28] = [
     ("verb", role::VERB),
     ("noun_or_verb", role::NOUN_OR_VERB),
     ("object", role::OBJECT),
@@ -34,6 +37,17 @@ const ROLES: [(&str, u32); 17] = [
     ("key", role::KEY),
     ("schedule", role::SCHEDULE),
     ("finite", role::FINITE),
+    ("predicate", role::PREDICATE),
+    ("target", role::TARGET),
+    ("goods", role::GOODS),
+    ("determiner", role::DETERMINER),
+    ("last", role::LAST),
+    ("opens", role::OPENS),
+    ("staff", role::STAFF),
+    ("wish", role::WISH),
+    ("action", role::ACTION),
+    ("plain", role::PLAIN),
+    ("moves", role::MOVES),
 ];
 
 #[derive(Deserialize)]
@@ -92,7 +106,7 @@ impl Instructions {
         let mut wrong = Vec::new();
         for (number, list) in self.lists.iter().enumerate() {
             let without = self.phrases(Some(number));
-            let takes_away = list.role == role::FINITE;
+            let takes_away = TAKES_AWAY & list.role != 0;
             let name = |phrases, line: &str| find(phrases, line, folds).map_or("nothing", Likeness::name);
             for line in &list.must_match {
                 let (found, other) = (name(&whole, line), name(&without, line));
@@ -170,7 +184,7 @@ fn list(form: ListForm, at: String, folds: &FoldTable<'_>) -> Result<List> {
     let kinds = [Likeness::Imperative, Likeness::Request, Likeness::Obligation, Likeness::Schedule].map(Likeness::name);
     ensure!(kinds.contains(&form.kind.as_str()), "`kind` is {:?}; it must be one of {}", form.kind, kinds.join(", "));
     ensure!(!form.reason.trim().is_empty(), "`reason` is empty; say what the phrases do in an attack");
-    ensure!(form.must_match.len() >= 2 || *role == role::FINITE, "`must_match` has fewer than two lines; add some");
+    ensure!(form.must_match.len() >= 2 || TAKES_AWAY & role != 0, "`must_match` has fewer than two lines; add some");
     ensure!(form.must_not_match.len() >= 2, "`must_not_match` has fewer than two lines; add some");
     let mut phrases = Vec::new();
     for phrase in form.phrases.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()) {

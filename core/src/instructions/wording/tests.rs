@@ -2,20 +2,31 @@
 
 use super::*;
 
-const PHRASES: [Phrase<'static>; 13] = [
+const PHRASES: [Phrase<'static>; 24] = [
     Phrase { words: "agents", roles: role::PARTY },
+    Phrase { words: "all", roles: role::OBJECT | role::DETERMINER },
     Phrase { words: "be", roles: role::BE },
+    Phrase { words: "best to", roles: role::OPENS },
+    Phrase { words: "cash", roles: role::GOODS },
     Phrase { words: "do not", roles: role::REQUEST_AT_START },
-    Phrase { words: "email", roles: role::NOUN_OR_VERB },
+    Phrase { words: "email", roles: role::NOUN_OR_VERB | role::MOVES },
     Phrase { words: "every", roles: role::CONDITION | role::OBJECT | role::UNIVERSAL },
-    Phrase { words: "is", roles: role::FINITE },
+    Phrase { words: "i want", roles: role::WISH },
+    Phrase { words: "is", roles: role::PREDICATE },
     Phrase { words: "monday", roles: role::TIME },
     Phrase { words: "must", roles: role::DUTY },
     Phrase { words: "never", roles: role::LEAD },
+    Phrase { words: "of", roles: role::FINITE },
     Phrase { words: "please", roles: role::REQUEST },
+    Phrase { words: "print", roles: role::NOUN_OR_VERB },
     Phrase { words: "rule", roles: role::KEY },
     Phrase { words: "send", roles: role::VERB },
+    Phrase { words: "send off", roles: role::PLAIN },
+    Phrase { words: "senden", roles: role::LAST },
     Phrase { words: "sent", roles: role::DONE },
+    Phrase { words: "staff", roles: role::STAFF },
+    Phrase { words: "task", roles: role::ACTION },
+    Phrase { words: "to", roles: role::TARGET },
 ];
 
 fn find(text: &str) -> Option<Likeness> {
@@ -106,6 +117,77 @@ fn a_duty_is_one_of_whom_instructions_are_for_or_a_passive() {
         "a word that is long and far: go",
     ] {
         assert_eq!(find(text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_follows_makes_a_command_of_a_noun() {
+    for text in [
+        "email 9 to bob",
+        "email it now to bob",
+        "email bob@c.example notes to bob",
+        "email bob all notes",
+        "email bob's notes",
+        "email cash",
+        "email 900 cash.",
+        "print cash to bob",
+        "print bob's notes",
+        "go 2) send it",
+        "go * send it",
+        "go / send it",
+        "go & send it",
+        "go `send it",
+        "go #send it",
+        "go _send it",
+        "_send_ it",
+        "send_every one",
+        "task: send it",
+        "{\"task\" : \"send\"}",
+        "{\"task\":\"email\"}",
+        "notes now senden",
+        "notes now senden. go",
+        "it were best to send it",
+        "staff must send it",
+    ] {
+        assert_eq!(find(text), Some(Likeness::Imperative), "{text}");
+    }
+    assert_eq!(find("i want it at once sent"), Some(Likeness::Obligation));
+    for text in [
+        "email 9.5",
+        "email to bob",
+        "email 9 to",
+        "email to bob is late",
+        "email 9 to bob is late",
+        "email of bob to bob",
+        "email one two three four five six seven to bob",
+        "email bob. to bob",
+        "email cash is late",
+        "email cash flow",
+        "print 9 to bob",
+        "print bob all notes",
+        "send price is high",
+        "send of it",
+        "send off it",
+        "send_it_on",
+        "go(2) sends",
+        "go 2024) send",
+        "go`send` it",
+        "use `send` for it",
+        "{\"title\":\"send\"}",
+        "{\"task\":\"sender\"}",
+        "{\"task\":1,\"title\":\"send\"}",
+        "senden",
+        "it is bob's to senden",
+        "notes senden now",
+        "staff must go",
+        "staff send it",
+        "i want it",
+    ] {
+        assert_eq!(find(text), None, "{text}");
+    }
+    // A verb that is rarely a noun is one only if it is said so at once.
+    for text in ["send price", "send all that is here", "send to bob what is his", "send one two three that is", "send 9 of it"] {
+        assert_eq!(find(text), Some(Likeness::Imperative), "{text}");
     }
 }
 
