@@ -105,7 +105,7 @@ fn wording_takes_the_same_for_each_byte() {
         "a b c d e ",
         "a b c. ",
         "every 9 ",
-        "rule_\"\" ",
+        "rule_'' ",
         "senden              x ",
         "if a, if a ",
     ] {
