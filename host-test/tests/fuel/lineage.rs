@@ -109,7 +109,9 @@ fn wording_takes_the_same_for_each_byte() {
         "senden              x ",
         "if a, if a ",
     ] {
-        let fuel = [10_000, 100_000, 950_000].map(|bytes| {
+        // As much as a request takes would be a minute of this machine for each; the first goes so far.
+        let most = if unit == "is it the one you " { 950_000 } else { 100_000 };
+        let fuel = [10_000, most].map(|bytes| {
             let content = unit.repeat(bytes / unit.len());
             let check = json!({"tenant": "t", "principal": "p", "store": "s", "entry": "e", "content": content, "effect": "read"});
             let (fuel, answer) = spent(&mut gateway, &check);
@@ -117,7 +119,7 @@ fn wording_takes_the_same_for_each_byte() {
             fuel as f64 / bytes as f64
         });
         println!("{unit:?}: {fuel:.0?} a byte");
-        assert!(fuel[2] <= 1.1 * fuel[0], "{unit:?}: {fuel:?}");
+        assert!(fuel[1] <= 1.1 * fuel[0], "{unit:?}: {fuel:?}");
     }
 }
 
