@@ -210,12 +210,12 @@ fn memory_stays_in_its_budget_with_a_thousand_open_streams_and_is_given_back() {
     let first = round();
     assert!(first <= 32 << 20, "{first} bytes with 1,000 open streams");
     // The first round starts on a heap that no stream has cut up yet, so the second may need a page more.
-    let (settled, mut last) = (round(), 0);
-    assert!(settled <= first + (64 << 10), "{settled} bytes after {first}");
-    for _ in 0..10 {
-        last = round();
-    }
-    assert_eq!(last, settled, "what a finished stream held is used again");
+    const PAGE: usize = 64 << 10;
+    let settled = round();
+    assert!(settled <= first + PAGE, "{settled} bytes after {first}");
+    // What is cut up by chance may take one page once, in whichever round. Four bytes a stream that were not given back would take two in as many.
+    let last = (0..40).map(|_| round()).last().unwrap();
+    assert!(last <= settled + PAGE, "what a finished stream held is used again: {last} bytes after {settled}");
 }
 
 #[test]
