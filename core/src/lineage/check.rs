@@ -47,19 +47,8 @@ pub fn check(
     let lineage = verify(request, entry, content_digest, newest, gate, ring)?;
     let likeness = judge.instruction_like(&request.content);
     let mandate = mandate(request, &lineage, gate, ring, now_ms)?;
-    let (mut decision, mut reason) = decide(lineage.class(), lineage.broken(), likeness.is_some(), request.effect, mandate.is_some());
-    let lenient = match request.effect {
-        Effect::Read => Decision::Label,
-        Effect::SideEffect => Decision::Ask,
-    };
-    let released = is_released(request, content_digest, ring, now_ms)? && decision == Decision::Quarantine;
-    if decision == Decision::Quarantine {
-        let before_records = gate.no_record == NoRecord::Label && lineage.why() == Some(Why::NoRecord) && lineage.record_hash().is_none();
-        if released || before_records {
-            (decision, reason) = (lenient, None);
-        }
-    }
-    Ok(CheckAnswer {
+    let (decision, reason) = decide(lineage.class(), lineage.broken(), likeness.is_some(), request.effect, mandate.is_some());
+    let mut answer = CheckAnswer {
         decision,
         reason,
         authority_class: lineage.class(),
@@ -68,15 +57,46 @@ pub fn check(
         instruction_like: likeness.is_some(),
         likeness,
         mandate,
-        released,
+        released: false,
         label: (decision == Decision::Label).then_some(LABEL),
         content_digest,
         record_hash: lineage.record_hash(),
         version: lineage.version(),
-    })
+    };
+    if let Some(hex) = &request.release {
+        let mut sealed = Vec::new();
+        if !decode_hex(hex, &mut sealed) {
+            return Err(RequestError::new("release", "is not lower-case hex"));
+        }
+        answer.let_out(&sealed, request, ring, now_ms);
+    }
+    let before_records = gate.no_record == NoRecord::Label && lineage.why() == Some(Why::NoRecord) && lineage.record_hash().is_none();
+    if before_records && answer.decision == Decision::Quarantine {
+        answer.soften(request.effect);
+    }
+    Ok(answer)
 }
 
-#[inline(never)]
+impl CheckAnswer {
+    /// Lets what `request` asked about out of quarantine if `release`, a sealed one, covers it. It is labelled or asked for then, and never runs.
+    pub fn let_out(&mut self, release: &[u8], request: &CheckRequest, ring: &KeyRing, now_ms: u64) {
+        let covers = |release: Release<'_>| release.covers(&request.tenant, &self.content_digest.0, now_ms);
+        if self.decision == Decision::Quarantine && Release::open(release, ring).is_ok_and(covers) {
+            self.released = true;
+            self.soften(request.effect);
+        }
+    }
+
+    /// Held back no longer, and no more than that.
+    fn soften(&mut self, effect: Effect) {
+        (self.decision, self.label) = match effect {
+            Effect::Read => (Decision::Label, Some(LABEL)),
+            Effect::SideEffect => (Decision::Ask, None),
+        };
+        self.reason = None;
+    }
+}
+
 fn bounds(request: &CheckRequest) -> Result<(), RequestError> {
     text(&|| "tenant".to_string(), &request.tenant, MAX_TENANT_BYTES)?;
     text(&|| "principal".to_string(), &request.principal, MAX_PRINCIPAL_BYTES)?;
@@ -155,14 +175,4 @@ fn mandate(
         found = grant.map(|grant| grant.name);
     }
     Ok(found)
-}
-
-#[inline(never)]
-fn is_released(request: &CheckRequest, content: Digest, ring: &KeyRing, now_ms: u64) -> Result<bool, RequestError> {
-    let Some(hex) = &request.release else { return Ok(false) };
-    let mut sealed = Vec::new();
-    if !decode_hex(hex, &mut sealed) {
-        return Err(RequestError::new("release", "is not lower-case hex"));
-    }
-    Ok(Release::open(&sealed, ring).is_ok_and(|release| release.covers(&request.tenant, &content.0, now_ms)))
 }

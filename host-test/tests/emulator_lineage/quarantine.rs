@@ -100,6 +100,23 @@ fn a_release_makes_it_no_better_than_a_label_or_a_question() {
     assert!(held_back(&wasm.ask("lineage/check", CHECK, &theirs)));
 }
 
+/// A release says nothing of versions: what was superseded is no better for it, whether the list or the caller has the release.
+#[test]
+fn what_is_released_and_stale_never_runs() {
+    let mut wasm = Wasm::new();
+    let old = wasm.ask("lineage/records", MINT, &entry("notes", "seat", "user", ORDER, &[]))["record"].clone();
+    wasm.ask("lineage/records", MINT, &entry("notes", "seat", "user", FACT, &[]));
+    let mut check = using("notes", "seat", ORDER, &old, "side_effect");
+    assert!(held_back(&wasm.ask("lineage/check", CHECK, &check)));
+    let sealed = release(&mut wasm, &json!({}))["release"].clone();
+    for given in [Value::Null, sealed] {
+        check["release"] = given;
+        let answer = wasm.ask("lineage/check", CHECK, &check);
+        let found = ["decision", "released", "authority_class", "why"].map(|key| &answer[key]);
+        assert_eq!(found, [&json!("ask"), &json!(true), &json!(4), &json!("stale")], "{answer}");
+    }
+}
+
 #[test]
 fn a_sealed_release_outlives_the_list_and_nothing_else_does() {
     let mut wasm = Wasm::new();

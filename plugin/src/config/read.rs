@@ -26,8 +26,9 @@ impl Misfit {
         self
     }
 
-    fn at(self, index: usize) -> Self {
-        self.inside(&format!("[{index}]"))
+    fn at(mut self, index: usize) -> Self {
+        *self.0 = core::mem::take(&mut *self.0).at(index);
+        self
     }
 
     #[inline(never)]

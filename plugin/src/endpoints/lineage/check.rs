@@ -1,6 +1,6 @@
 //! `POST v1/lineage/check`: whether an entry may be used now. Core judges; here is what is remembered: newest versions, releases, approvals.
 
-use floodmark_core::lineage::{CallRequest, CheckAnswer, CheckRequest, Decision, Digest, Reason, check, encode_hex};
+use floodmark_core::lineage::{CallRequest, CheckAnswer, CheckRequest, Decision, Digest, Reason, check};
 use serde::Serialize;
 
 use super::quarantine::put;
@@ -23,15 +23,17 @@ struct Added<'t> {
 
 pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     let (lineage, state) = desk.lineage()?;
-    let mut request = call.read_by(requests::check)?;
+    let request = call.read_by(requests::check)?;
     call.token.for_tenant(&request.tenant)?;
-    let name = request.entry.clone().unwrap_or_else(|| Digest::of(request.content.as_bytes()).hex());
-    let mut answer = newest(desk, (lineage, state), &request, &name)?;
+    let content = Digest::of(request.content.as_bytes());
+    let name = request.entry.clone().unwrap_or_else(|| content.hex());
+    let CheckRequest { tenant, principal, store, .. } = &request;
+    let entry = Entry { tenant, principal, store, entry: &name, content: &content };
+    let mut answer = newest(desk, (lineage, state), &request, entry)?;
     if answer.decision == Decision::Quarantine {
         let release = note(desk, state, &request, &name, &answer)?;
-        if request.release.is_none() && !release.is_empty() {
-            request.release = Some(encode_hex(&release));
-            answer = judged(desk, lineage, &request, answer.version)?;
+        if request.release.is_none() {
+            answer.let_out(&release, &request, &lineage.ring, desk.now_ms());
         }
     }
     // Whoever approves must see what: a side effect without its call stays as it is.
@@ -85,9 +87,7 @@ fn judged(desk: &Desk<'_>, lineage: &Lineage, request: &CheckRequest, newest: Op
 const REFRESH_MS: u64 = 3600 * 1000;
 
 /// The answer under the newest version that is known, of which the entry's own may be one now.
-fn newest(desk: &Desk<'_>, (lineage, state): (&Lineage, &State), request: &CheckRequest, name: &str) -> Result<CheckAnswer, Problem> {
-    let CheckRequest { tenant, principal, store, .. } = request;
-    let entry = Entry { tenant, principal, store, entry: name, content: &Digest::of(request.content.as_bytes()) };
+fn newest(desk: &Desk<'_>, (lineage, state): (&Lineage, &State), request: &CheckRequest, entry: Entry<'_>) -> Result<CheckAnswer, Problem> {
     let known = entry.newest(desk, (lineage, state))?;
     let answer = judged(desk, lineage, request, known.version)?;
     let is_fresh = desk.now_ms().saturating_sub(known.touched_ms) < REFRESH_MS;

@@ -31,7 +31,7 @@ pub fn post(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
         return Err(malformed("version", "must be at most a day ahead of the time in Unix milliseconds"));
     }
     let answer = mint(&request, &lineage.gate, &lineage.ring, request.version.unwrap_or(now_ms), now_ms).map_err(misfit)?;
-    record(desk, call, (lineage, state), &request, answer, "minted").map(|answer| Answer::new(&answer))
+    record((desk, now_ms), call, (lineage, state), &request, answer, "minted").map(|answer| Answer::new(&answer))
 }
 
 pub fn adopt(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
@@ -41,6 +41,7 @@ pub fn adopt(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
     if !(1..=MAX_ADOPTED).contains(&entries.len()) {
         return Err(malformed("entries", format!("has {}; give 1 to {MAX_ADOPTED}", entries.len())));
     }
+    let now_ms = desk.now_ms();
     // All are checked before the first one counts.
     let mut ready = Vec::new();
     for (number, Adopted { entry, content, channel, author }) in entries.into_iter().enumerate() {
@@ -64,27 +65,27 @@ pub fn adopt(desk: &Desk<'_>, call: &Call<'_>) -> Result<Answer, Problem> {
             content,
             parents: Vec::new(),
         };
-        let answer = mint(&request, &lineage.gate, &lineage.ring, desk.now_ms(), desk.now_ms());
+        let answer = mint(&request, &lineage.gate, &lineage.ring, now_ms, now_ms);
         let answer = answer.map_err(|refused| malformed(at(&refused.path), refused.problem))?;
         ready.push((request, answer));
     }
     let mut records = Vec::new();
     for (request, answer) in ready {
-        records.push(record(desk, call, (lineage, state), &request, answer, "adopted")?);
+        records.push(record((desk, now_ms), call, (lineage, state), &request, answer, "adopted")?);
     }
     Ok(Answer::new(&Told { records }))
 }
 
-/// Makes a record the newest of its entry. `answer` is that of a version that may be behind; then the record is made anew.
+/// Makes a record the newest of its entry. `answer` is that of a version that may be behind; then the record is made anew. The time is that of `answer`, so that it
+/// seldom is.
 fn record(
-    desk: &Desk<'_>,
+    (desk, now_ms): (&Desk<'_>, u64),
     call: &Call<'_>,
     (lineage, state): (&Lineage, &State),
     request: &MintRequest,
     mut answer: MintAnswer,
     said: &str,
 ) -> Result<MintAnswer, Problem> {
-    let now_ms = desk.now_ms();
     let MintRequest { tenant, principal, store, .. } = request;
     let entry = Entry { tenant, principal, store, entry: &answer.entry, content: &answer.content_digest };
     let mut version = None;
